@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import requests
-from urllib3.exceptions import HTTPError
+from typing import TYPE_CHECKING
 
 from ambulo.configs.errors import AmbuloError
+
+if TYPE_CHECKING:
+    import requests
 
 Arrived = Callable[[int, int | None], None]
 """Called after each piece: bytes of the file so far, and in all if the server states it."""
@@ -146,6 +147,9 @@ def _continue(
     arrived: Arrived,
 ) -> None:
     """One attempt: the rest of the file, or all of it."""
+    import requests
+    from urllib3.exceptions import HTTPError
+
     try:
         _receive(session, url, part, version, patience, arrived)
     except _TooLargeError:
@@ -311,6 +315,8 @@ def _too_slow(patience: Patience) -> str:
 
 def _reason(error: Exception, patience: Patience) -> str:
     """Why a connection failed, in words."""
+    import requests
+
     text = str(error)
     if isinstance(error, requests.Timeout) or "Read timed out" in text:
         return f"no answer for {patience.timeout:g} s"

@@ -9,12 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
-
-import requests
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
 
 from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.downloads import (
@@ -30,6 +26,10 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
+
+if TYPE_CHECKING:
+    import requests
+    from rich.progress import Progress
 
 BASE_URL = "http://mocap.cs.cmu.edu/subjects"
 """Where the files of subject 02 are `02/02.asf`, `02/02_01.amc` and so on."""
@@ -90,6 +90,8 @@ class FetchFlags(Flags):
 @command("ambulo data fetch")
 def main(flags: FetchFlags) -> int:
     """Fetch; 0, or 1 when some files could not be had."""
+    import requests
+
     trusted = {}
     if flags.checksums is not None:
         trusted = read_checksums(resolve_path(flags.checksums))
@@ -322,6 +324,9 @@ class Fetch:
 
 def _progress() -> Progress:
     """Bars on stderr; none where that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

@@ -6,13 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from ambulo.commands.data.flags import ReadingFlags
+from ambulo.commands.data.flags import InfoFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     Choices,
@@ -23,9 +22,7 @@ from ambulo.commands.data.inputs import (
     rest_fault,
     shown_progress,
 )
-from ambulo.common.command_line import command
 from ambulo.common.files import write_or_print
-from ambulo.common.flag_types import JsonFile, OutFile, positional
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.arrays import Floats
@@ -111,20 +108,7 @@ class MotionInfo:
     """Joints that leave the skeleton's limits, the worst first."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class InfoFlags(ReadingFlags):
-    """Print what motion files hold: one in full, of a folder a table."""
-
-    path: Annotated[str, positional("PATH")]
-    """motion file, or folder of them"""
-    json: JsonFile | None = None
-    """as JSON, to FILE or to standard output"""
-    save_map: OutFile | None = None
-    """write the roles of the joints of one file to a .roles.json file, for --map"""
-
-
-@command("ambulo data info")
-def main(flags: InfoFlags) -> int:
+def info(flags: InfoFlags) -> int:
     """Describe; 0, or 1 when files of a folder are bad."""
     reading, path = flags.reading(), resolve_path(flags.path)
     if flags.save_map is not None and path.is_dir():

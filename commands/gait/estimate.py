@@ -6,23 +6,21 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 
-from ambulo.commands.data.flags import ReadingFlags
 from ambulo.commands.data.inputs import motion_files
-from ambulo.commands.gait.networks import (
+from ambulo.commands.gait.flags import (
     DEFAULT_ESTIMATOR,
     DEFAULT_NETWORK,
-    NetworkFlags,
+    EstimateFlags,
 )
 from ambulo.commands.gait.train_estimator import METHOD
-from ambulo.common.command_line import Arg, command
 from ambulo.common.files import write_or_print
 from ambulo.common.find_model import find_model
-from ambulo.common.flag_types import Assignments, OutFile, numbers_of, positional
+from ambulo.common.flag_types import numbers_of
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, ModelFileError
@@ -48,29 +46,7 @@ class ClipEstimate:
     """Of each stride."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class EstimateFlags(ReadingFlags, NetworkFlags):
-    """Estimate the gait parameters of a clip by least squares through the network.
-
-    Their uncertainty is the Laplace approximation. The lengths of limbs are measured on the
-    clip's skeleton and given.
-    """
-
-    clip: Annotated[str, positional("FILE")]
-    """motion file: BVH, AMC, NPZ"""
-    estimator: Annotated[str | None, Arg("MODEL")] = None
-    """file of `ambulo gait train-estimator` for this network (default: gait_estimator, if
-    it is shipped)"""
-    named: Assignments = ()
-    """a parameter that is known (repeatable)"""
-    blind: bool = False
-    """do not take lengths from the skeleton: estimate them too"""
-    json: OutFile | None = None
-    """write the results as JSON (- prints them)"""
-
-
-@command("ambulo gait estimate")
-def main(flags: EstimateFlags) -> int:
+def estimate(flags: EstimateFlags) -> int:
     """Estimate the gait parameters of a clip."""
     path = resolve_path(flags.clip)
     if path.is_dir():

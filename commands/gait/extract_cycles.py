@@ -4,50 +4,24 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
-from ambulo.commands.data.flags import MapFlags, MotionFolders, SourceFlags
-from ambulo.common.command_line import Arg, command
+from ambulo.commands.gait.flags import ExtractCyclesFlags
 from ambulo.common.console import bars
-from ambulo.common.flag_types import one_of
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
     GaitDataError,
     MotionError,
     SkeletonError,
 )
-from ambulo.motion.datasets.activities import ACTIVITIES
 from ambulo.motion.datasets.clips import scan_clips
 from ambulo.motion.gaits.refining import PER_FILE, RefinedWriter, Sequence
 from ambulo.motion.gaits.strides import captured_space, cycles_of_clip
 from ambulo.motion.retargeting.source import read_source
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExtractCyclesFlags(SourceFlags, MapFlags):
-    """Make sequences for gait networks of captured walks and runs.
-
-    They are retargeted with the lengths of their people; every steady pair of strides is a
-    sequence with its measured stride, cadence and lengths.
-    """
-
-    motions: MotionFolders
-    """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
-    out: Annotated[str, Arg("DIR")]
-    """folder to write"""
-    activities: Annotated[
-        tuple[str, ...], Arg("NAME"), one_of(lambda: ACTIVITIES, "activity")
-    ] = ("walk", "run")
-    """clips that are taken"""
-    strict: bool = False
-    """a file that cannot be used is an error"""
-
-
-@command("ambulo gait extract-cycles")
-def main(flags: ExtractCyclesFlags) -> int:
+def extract_cycles(flags: ExtractCyclesFlags) -> int:
     """Extract gait cycles."""
     folders = [resolve_path(folder) for folder in flags.motions]
     listed, broken = scan_clips(folders, flags.strict, check=False)

@@ -9,7 +9,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Annotated
 
-from ambulo.commands.gait.networks import NetworkFlags
+from ambulo.commands.gait.flags import NetworkFlags
 from ambulo.common.command_line import Arg, command
 
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from ambulo.commands.gait.networks import NetworkFlags
-from ambulo.common.command_line import Arg, command
+from ambulo.commands.gait.flags import EstimatorFlags
 from ambulo.common.files import without_nan, write_or_print
-from ambulo.common.flag_types import OutFile, ending
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import GaitDataError
@@ -29,34 +26,7 @@ METHOD = "optimisation"
 """Name of least squares in results."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class EstimatorFlags(NetworkFlags):
-    """Measure how motions differ from what a gait network says of them.
-
-    Then test estimates on gaits that it has not seen.
-    """
-
-    data: Annotated[tuple[str, ...], Arg("DIR", repeated=True)]
-    """refined sequences that the network was trained on (repeatable)"""
-    out: Annotated[OutFile, ending(".zip")]
-    """the .zip to write"""
-    given: Annotated[tuple[str, ...], Arg("NAME", empty=True)] = ("lengths",)
-    """what will be given: parameters; `lengths`: all of the skeleton; `known`: all that is
-    not a muscle's, as in the reference"""
-    test: int = 200
-    """held-out gaits that are estimated at the end"""
-    json: OutFile | None = None
-    """write the test's results as JSON"""
-
-    @property
-    def arguments(self) -> list[str]:
-        """The arguments that decide the result."""
-        data = [part for place in self.data for part in ("--data", place)]
-        return [*data, "--model", self.model, "--given", *self.given]
-
-
-@command("ambulo gait train-estimator")
-def main(flags: EstimatorFlags) -> int:
+def train_estimator(flags: EstimatorFlags) -> int:
     """Calibrate, test and write an estimator."""
     out = resolve_path(flags.out)
     from ambulo.evaluate.gait.held_out import data_of

@@ -1,21 +1,28 @@
-"""Server of bodies for live streams over WebSocket and UDP."""
+"""`ambulo track-server`: bodies for live streams over WebSocket and UDP."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
+import sys
+import time
 from collections.abc import Callable
 
 import numpy as np
 
+from ambulo.commands.network_flags import SECRET_VARIABLE
+from ambulo.commands.trackers.flags import TrackServerFlags
 from ambulo.commands.trackers.stream import Places, StreamConfig
 from ambulo.commands.trackers.udp import UdpBodies
 from ambulo.commands.trackers.websocket import WebSocketBodies
-from ambulo.configs.errors import AmbuloError
+from ambulo.common.find_model import find_model
+from ambulo.common.signals import StopRequest
+from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.tracker import BodyTracker
+from ambulo.policies.agents.body_tracker import load_tracker_network
 
 DRAINED = 256
 """Most datagrams that are taken off the socket before others have a turn."""
@@ -24,6 +31,38 @@ LARGEST = 65_535
 SOCKET_BUFFER = 1 << 20
 TICK = 0.1
 """Time between two looks at signals and silent clients, [s]."""
+
+
+def track_server(flags: TrackServerFlags) -> int:
+    """Serve until Ctrl-C or SIGTERM; return the exit code."""
+    flags.set_up_logging()
+    secret = flags.secret()
+    if not secret and not flags.is_loopback:
+        raise ConfigError(
+            f"--bind {flags.bind}: is open to the network; --secret-file FILE (or "
+            f"{SECRET_VARIABLE}) is needed"
+        )
+    network, _ = load_tracker_network(find_model(flags.model))
+    config = StreamConfig(flags.max_clients, flags.idle, secret, flags.origin)
+    server = BodyServer(
+        network,
+        config,
+        flags.bind,
+        None if flags.no_websocket else flags.port,
+        None if flags.no_udp else flags.udp_port,
+    )
+    warm_up(network)
+    with StopRequest("the row in hand") as request:
+        end = time.monotonic() + flags.seconds if flags.seconds else float("inf")
+
+        def stopped() -> bool:
+            return request.signal_number is not None or time.monotonic() > end
+
+        run_server(
+            server, stopped, lambda text: print(text, file=sys.stderr, flush=True)
+        )
+    print(server.summary(), file=sys.stderr)
+    return 0
 
 
 def warm_up(network: TrackerNetwork) -> None:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
-from ambulo.commands.viewing.request import PlayRequest
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.evaluate.shared.models import model_kind

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.commands.viewing.kinds import STAGES, stage_of
-from ambulo.commands.viewing.request import PlayRequest
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import AmbuloError
 from ambulo.evaluate.shared.models import model_kind

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ambulo.commands.viewing.request import PlayRequest
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError

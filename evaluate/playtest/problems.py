@@ -11,6 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.layers import CLEARANCE
 from ambulo.evaluate.playtest.floor import Area, Floor
 from ambulo.evaluate.playtest.journeys import ROOMY, way_on
+from ambulo.evaluate.playtest.limits import Limits
 from ambulo.evaluate.playtest.movers import waited_for
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.stuck import StuckSpot
@@ -21,20 +22,6 @@ STUCK_SHARE = 0.1
 
 _MOST_NAMED = 6
 """Parts, and places, of a body that are named; the others are counted."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a level may have before it fails."""
-
-    min_success: float = 0.8
-    """Least fraction of journeys that reach their goal."""
-    max_sealed: int = 0
-    """Most sealed areas; some are meant, such as a roped-off exhibit."""
-    max_stuck: int = 0
-    """Most places where `STUCK_SHARE` of the agents are stuck."""
-    min_coverage: float = 0.0
-    """Least fraction of the reachable floor that paths come near to."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.commands.play import main as play
-from ambulo.commands.play import playable
+from ambulo.commands.viewing.flags import PlayRequest, play, watch
 from ambulo.commands.viewing.kinds import check_request
-from ambulo.commands.viewing.request import PlayRequest
 from ambulo.commands.viewing.run_curves import RunCurves
 from ambulo.commands.viewing.run_follower import newest_model
-from ambulo.commands.watch import main as watch
+from ambulo.commands.viewing.serving import playable
 from ambulo.common.find_model import find_model
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError

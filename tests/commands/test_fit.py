@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fixtures.swaying import swaying
 
-from ambulo.commands.fit_clip import main
+from ambulo.commands.fit import main
 from ambulo.envs.characters.character import human23
 from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.reference_file import load_reference

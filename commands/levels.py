@@ -18,6 +18,8 @@ from ambulo.common.files import refuse_existing
 from ambulo.common.flag_types import Count, Positive, ending, positional, within
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, LevelError, RenderError
+from ambulo.configs.level_families import ALL_FAMILIES
+from ambulo.configs.names import LEVEL
 
 if TYPE_CHECKING:
     from ambulo.envs.vr.levels.importing.convert import Imported
@@ -28,12 +30,6 @@ _MOST_LINES = 20
 _CONVERT = "ambulo.envs.vr.levels.importing.convert"
 _MOST_DRAWN = 24
 """Levels of a folder that are drawn."""
-
-
-def _families() -> str:
-    from ambulo.envs.vr.families import family_names  # too slow for other commands
-
-    return f"families: {', '.join(family_names())}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +48,7 @@ class LevelsGenerateFlags(Flags):
     """replace files that are there"""
 
 
-@command("ambulo levels generate", _families)
+@command("ambulo levels generate", f"families: {', '.join(ALL_FAMILIES)}")
 def generate(flags: LevelsGenerateFlags) -> int:
     """Write levels of a family."""
     from ambulo.envs.vr.families import generate as made
@@ -73,8 +69,6 @@ def generate(flags: LevelsGenerateFlags) -> int:
 
 
 def _level_name(name: str) -> str | None:
-    from ambulo.configs.names import LEVEL
-
     return None if LEVEL.allows(name) else f"expected {LEVEL.expected}"
 
 
@@ -162,8 +156,6 @@ def _read(flags: LevelsImportFlags) -> RawScene:
 
 
 def _name_of(scene: RawScene, given: str) -> str:
-    from ambulo.configs.names import LEVEL
-
     stem = Path(scene.scene or given).name.split(".")[0]
     return stem if LEVEL.allows(stem) else "scene"
 

@@ -13,16 +13,13 @@ flags are in a module of their own, whose `Command` names the function as text.
 from __future__ import annotations
 
 import argparse
-import ast
 import functools
 import inspect
 import shlex
-import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
 from importlib import import_module
-from pathlib import Path
 from types import NoneType
 from typing import (
     Annotated,
@@ -37,6 +34,7 @@ from typing import (
 )
 
 from ambulo.common.errors import Parser, cli_entry_point
+from ambulo.configs.attribute_docs import attribute_docs
 from ambulo.configs.errors import ConfigError
 
 Mark = TypeVar("Mark")
@@ -164,7 +162,8 @@ class Argument:
     @property
     def help(self) -> str:
         """Its docstring, with the default where that is a value."""
-        text = self.arg.help or field_docs(self.owner).get(self.name, "")
+        text = self.arg.help or attribute_docs(self.owner).get(self.name, "")
+        text = " ".join(text.split())
         value = self.default
         if value not in (None, MISSING, (), "") and not isinstance(value, bool):
             if isinstance(value, tuple):
@@ -185,19 +184,18 @@ class CommandLine(Generic[Given]):
     """How it is typed, such as `ambulo play`."""
     flags: type[Given]
     """Class of its flags."""
-    epilog: str | Callable[[], str] = ""
-    """End of its help, or a function that makes it where that is slow."""
+    epilog: str = ""
+    """End of its help."""
     description: str = ""
     """What it does; default: the docstring of `flags`."""
 
     def parser(self) -> Parser:
         """Return the parser of its flags."""
-        epilog, text = self.epilog, self.description or self.flags.__doc__ or ""
+        text = self.description or self.flags.__doc__ or ""
         parser = Parser(
             prog=self.program,
             description=textwrap.fill(" ".join(text.split()), 88),
-            epilog=None if callable(epilog) else epilog,
-            late_epilog=epilog if callable(epilog) else None,
+            epilog=self.epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
@@ -259,14 +257,9 @@ class Command(Generic[Given]):
 
 
 def command(
-    program: str, epilog: str | Callable[[], str] = ""
+    program: str, epilog: str = ""
 ) -> Callable[[Callable[[Given], int]], Command[Given]]:
-    """Make a function of one `Flags` class the command `program`.
-
-    Args:
-        program: How it is typed, such as `ambulo play`.
-        epilog: End of the help, or a function that makes it where that is slow.
-    """
+    """Make a function of one `Flags` class the command `program` (typed so)."""
 
     def made(function: Callable[[Given], int]) -> Command[Given]:
         flags = next(iter(get_type_hints(function).values()))
@@ -314,22 +307,3 @@ def _parts(hint: Any) -> tuple[Any, list[Any]]:
         kind, marks = _parts(inside[0])
         return tuple[kind, ...], marks  # type: ignore[valid-type]
     return hint, []
-
-
-@functools.cache
-def field_docs(owner: type) -> dict[str, str]:
-    """Return the docstring under each field of a class, as one line each."""
-    file = getattr(sys.modules[owner.__module__], "__file__", None)
-    if file is None or not Path(file).is_file():
-        return {}
-    docs = {}
-    for node in ast.parse(Path(file).read_text("utf-8")).body:
-        if isinstance(node, ast.ClassDef) and node.name == owner.__name__:
-            for line, after in zip(node.body, node.body[1:], strict=False):
-                match line, after:
-                    case (
-                        ast.AnnAssign(target=ast.Name(id=name)),
-                        ast.Expr(value=ast.Constant(value=str(text))),
-                    ):
-                        docs[name] = " ".join(text.split())
-    return docs

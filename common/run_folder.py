@@ -23,8 +23,6 @@ from ambulo.common.paths import resolve_path, typed_command
 from ambulo.configs.errors import ModelFileError, RunFolderError
 from ambulo.configs.names import RUN
 from ambulo.configs.reading import read_regular_text
-from ambulo.policies.files.archive import read_archive
-from ambulo.policies.registry import model_kinds
 
 log = logging.getLogger(__name__)
 
@@ -175,6 +173,8 @@ class RunFolder:
         if self.kind:
             self.read(checkpoint)
         else:
+            from ambulo.policies.files.archive import read_archive
+
             read_archive(checkpoint)
 
     @classmethod
@@ -185,6 +185,7 @@ class RunFolder:
             ModelFileError: The file is damaged, or no checkpoint of this kind of run.
         """
         from ambulo.policies.files.model_file import load_model
+        from ambulo.policies.registry import model_kinds
 
         return load_model(checkpoint, model_kinds()[cls.kind].header)
 

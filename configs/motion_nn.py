@@ -130,13 +130,13 @@ class MotionTrainingConfig(Config):
 class MotionRunConfig(Config):
     """All settings of a training run, as saved in its folder."""
 
-    model: MotionNNConfig = MotionNNConfig()
+    model: MotionNNConfig = Field(default_factory=MotionNNConfig)
     """The network."""
-    loss: MotionLossConfig = MotionLossConfig()
+    loss: MotionLossConfig = Field(default_factory=MotionLossConfig)
     """The loss."""
-    training: MotionTrainingConfig = MotionTrainingConfig()
+    training: MotionTrainingConfig = Field(default_factory=MotionTrainingConfig)
     """The optimiser and schedule."""
-    dataset: DatasetConfig = DatasetConfig()
+    dataset: DatasetConfig = Field(default_factory=DatasetConfig)
     """The data set. `window` must cover history, roll-out and chunk."""
     data: tuple[str, ...] = ()
     """Folders of motion files."""

@@ -312,19 +312,23 @@ class NavigationTrainingConfig(Config):
 class NavigationConfig(Config):
     """Everything about one training run."""
 
-    network: NavigationNetworkConfig = NavigationNetworkConfig()
+    network: NavigationNetworkConfig = Field(default_factory=NavigationNetworkConfig)
     """The actor and the critic."""
-    ppo: PPOConfig = PPOConfig()
+    ppo: PPOConfig = Field(default_factory=PPOConfig)
     """The learner."""
-    rewards: NavigationRewardsConfig = NavigationRewardsConfig()
+    rewards: NavigationRewardsConfig = Field(default_factory=NavigationRewardsConfig)
     """Reward weights."""
-    observations: NavigationObservationsConfig = NavigationObservationsConfig()
+    observations: NavigationObservationsConfig = Field(
+        default_factory=NavigationObservationsConfig
+    )
     """Observations of the agent."""
-    actions: NavigationActionsConfig = NavigationActionsConfig()
+    actions: NavigationActionsConfig = Field(default_factory=NavigationActionsConfig)
     """Actions of the agent."""
-    environment: NavigationEnvironmentConfig = NavigationEnvironmentConfig()
+    environment: NavigationEnvironmentConfig = Field(
+        default_factory=NavigationEnvironmentConfig
+    )
     """The world and the task."""
-    training: NavigationTrainingConfig = NavigationTrainingConfig()
+    training: NavigationTrainingConfig = Field(default_factory=NavigationTrainingConfig)
     """Budget and outputs."""
 
     @model_validator(mode="after")

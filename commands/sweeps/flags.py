@@ -15,6 +15,7 @@ from ambulo.common.flag_types import (
     NaturalNumber,
     positional,
 )
+from ambulo.configs.names import RUN
 
 
 def _usage(program: str, flags: str) -> str:
@@ -26,8 +27,6 @@ def _usage(program: str, flags: str) -> str:
 
 
 def _run_name(name: str) -> str | None:
-    from ambulo.configs.names import RUN
-
     return None if RUN.allows(name) else f"must be {RUN.expected}"
 
 

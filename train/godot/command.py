@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ambulo.common.command_line import Arg
-from ambulo.common.console import announce
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import absolute_path, resolve_path
 from ambulo.configs.errors import ConfigError
@@ -97,6 +96,8 @@ train_godot --eval runs/first/best_models/best_model.zip --episodes 50
 
     def task(self, request: Request) -> GodotTraining:
         """Start the engines and make the learner."""
+        from ambulo.common.console import announce
+
         args, folder = request.args, request.folder
         announce(f"results go to {folder.path}; starting the game ...", args.progress)
         from ambulo.train.godot.training import GodotTraining

@@ -13,7 +13,6 @@ from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import absolute_path, resolve_path
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest, setting
-from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import PRESETS
 from ambulo.configs.simulation_nn import TeacherConfig
@@ -130,6 +129,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     def check_names(self, config: LocomotionConfig) -> None:
         """Refuse unknown bodies, and unknown gait parameters of the task `gait`."""
         import_mujoco()
+        from ambulo.configs.gait import gait_space
         from ambulo.envs.characters.registry import check_character
 
         env, gait = config.environment, config.gait

@@ -10,6 +10,7 @@ from ambulo.common.command_line import Arg, arguments_of
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.flag_types import Count, JsonFile, LogFlags, Port
 from ambulo.common.setting_flags import Change, SettingFlags
+from ambulo.configs.attribute_docs import attribute_docs
 from ambulo.configs.base import Config, plain_types
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import PresetFolder
@@ -138,7 +139,7 @@ def _setting_field(config: type[Config], name: str, keys: str) -> tuple[str, Any
     group, _, key = keys.split(maxsplit=1)[0].partition(".")
     settings: Any = config.model_fields[group].annotation
     setting = settings.model_fields[key]
-    meaning = " ".join((setting.description or "").split()).partition(". ")[0]
+    meaning = " ".join(attribute_docs(settings)[key].split()).partition(". ")[0]
     kinds = set(plain_types(setting.annotation))
     kind: Any = str
     metavar: str | None = "VALUE"

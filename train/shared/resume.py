@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import AmbuloError, RunFolderError
-from ambulo.policies.files.model_file import TrainingState
+
+if TYPE_CHECKING:
+    from ambulo.policies.files.model_file import TrainingState
 
 
 class Resumable(Protocol):

@@ -15,7 +15,6 @@ from ambulo.configs.errors import ConfigError, ModelFileError, setting
 from ambulo.configs.presets.vr import PRESETS
 from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
 from ambulo.configs.vr_learning import check_guide
-from ambulo.envs.godot.settings import check_engines
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.train.shared.flags import ActingFlags, Sets
 from ambulo.train.shared.resume import ResumePoint, find_resume_point
@@ -165,6 +164,8 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         self, config: NavigationConfig, args: Any, *, resumed: bool
     ) -> NavigationConfig:
         """Check engines and graphics before levels are built."""
+        from ambulo.envs.godot.settings import check_engines
+
         check_godot_flags(args, config.environment)
         check_engines(config.environment)
         check_guide(

@@ -17,8 +17,8 @@ from ambulo.common.errors import USER_ERROR
 from ambulo.common.files import refuse_existing
 from ambulo.common.flag_types import Count, Positive, ending, positional, within
 from ambulo.common.paths import resolve_path
+from ambulo.configs.choices import ALL_FAMILIES
 from ambulo.configs.errors import ConfigError, LevelError, RenderError
-from ambulo.configs.level_families import ALL_FAMILIES
 from ambulo.configs.names import LEVEL
 
 if TYPE_CHECKING:

@@ -34,7 +34,7 @@ from typing import (
 )
 
 from ambulo.common.errors import Parser, cli_entry_point
-from ambulo.configs.attribute_docs import attribute_docs
+from ambulo.configs.class_source import attribute_docs
 from ambulo.configs.errors import ConfigError
 
 Mark = TypeVar("Mark")

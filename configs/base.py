@@ -7,7 +7,6 @@ import os
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args, get_origin
 
@@ -21,7 +20,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ambulo.configs.attribute_docs import attribute_docs
+from ambulo.configs.class_source import attribute_docs
 from ambulo.configs.errors import AmbuloError, ConfigError, nearest
 from ambulo.configs.json_text import first_problem, json_value
 from ambulo.configs.reading import read_regular_text
@@ -289,9 +288,3 @@ def _group_of(annotation: Any) -> type[Config] | None:
         if result is not None:
             return result
     return None
-
-
-def json_names(package: str) -> tuple[str, ...]:
-    """Return the names of the JSON files of `package` without `.json`, in order."""
-    names = (entry.name for entry in files(package).iterdir())
-    return tuple(sorted(name[:-5] for name in names if name.endswith(".json")))

@@ -8,11 +8,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.types import Count, Fraction, NonNegative, Positive, Steps, Widths
 from ambulo.configs.vr_learning import PPOConfig, check_recurrent
 
-ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
-"""Keys of `environment` that locate engines; model files never hold them."""
 Engines = Annotated[int, Field(ge=1, le=256)]
 
 

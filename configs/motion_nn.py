@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.choices import MotionMode
 from ambulo.configs.motion import DatasetConfig
 from ambulo.configs.types import (
     Count,
@@ -17,13 +18,11 @@ from ambulo.configs.types import (
     Width,
 )
 
-Mode = Literal["mlp", "transformer_reg", "encoder"]
-
 
 class MotionNNConfig(Config):
     """A network that predicts the next states of a moving human23 body."""
 
-    mode: Mode = "transformer_reg"
+    mode: MotionMode = "transformer_reg"
     """`mlp` takes the whole history at once; `transformer_reg` is a causal transformer over
     frames; `encoder` is a transformer over all frames of the history that also learns to fill
     in masked frames; every mode can encode."""

@@ -16,8 +16,8 @@ from _markdown import code_text, table
 
 import ambulo
 from ambulo.commands.describe import action_schema
-from ambulo.configs.attribute_docs import attribute_docs
 from ambulo.configs.base import Config
+from ambulo.configs.class_source import attribute_docs
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.info_keys import INFO_KEYS, TERMS_OF_FACTORS
 from ambulo.envs.vr.task.reward import reward_terms

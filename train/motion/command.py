@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ambulo.common.command_line import Arg
 from ambulo.common.flag_types import Count
+from ambulo.configs.choices import MotionMode
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.motion_nn import Mode, MotionRunConfig
 from ambulo.configs.presets.motion import PRESETS
 from ambulo.train.shared.flags import RunFlags, Sets
 from ambulo.train.shared.run_command import RunCommand
@@ -18,12 +18,13 @@ from ambulo.train.shared.run_folders import MotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
+    from ambulo.configs.motion_nn import MotionRunConfig
     from ambulo.motion.datasets.splits import Split
     from ambulo.motion.datasets.windows import WindowBatch
     from ambulo.policies.agents.motion import MotionModelFile  # noqa: F401 (in the bases)
     from ambulo.train.shared.supervised import SupervisedRun
 
-Request = RunRequest[MotionRunConfig, "MotionModelFile", MotionRunFolder]
+Request = RunRequest["MotionRunConfig", "MotionModelFile", MotionRunFolder]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +34,7 @@ class MotionFlags(RunFlags):
     title = "flags of train_motion"
     bvh_dir: Annotated[tuple[str, ...], Arg("DIR", ("--bvh_dir",), repeated=True)] = ()
     """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
-    mode: Annotated[Mode | None, Sets("model.mode")] = None
+    mode: Annotated[MotionMode | None, Sets("model.mode")] = None
     """kind of network"""
     activity_split: Annotated[
         bool,
@@ -61,7 +62,7 @@ class MotionFlags(RunFlags):
 
 class MotionCommand(
     RunCommand[
-        MotionRunConfig,
+        "MotionRunConfig",
         "MotionModelFile",
         MotionRunFolder,
         "SupervisedRun[WindowBatch]",

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from ambulo.common.command_line import Argument, CommandLine, arguments_of
 from ambulo.common.errors import Parser, cli_entry_point
@@ -23,7 +23,6 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.setting_flags import Settings, parse_override, with_changes
 from ambulo.common.signals import Interrupted, StopRequest
-from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.presets import PresetFolder
 from ambulo.train.shared.command_text import evaluation_arguments, shareable_arguments
@@ -44,6 +43,9 @@ from ambulo.train.shared.resume import (
 from ambulo.train.shared.run_request import BuiltRun, RunRequest
 from ambulo.train.shared.settings import check_resumable
 from ambulo.train.shared.watching import check_watch, watched
+
+if TYPE_CHECKING:
+    from ambulo.configs.base import Config
 
 
 class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.configs.level_families import ALL_FAMILIES
+from ambulo.configs.choices import ALL_FAMILIES
 from ambulo.configs.names import LEVEL
 from ambulo.envs.vr.families.draft import (
     MAX_EXTENT,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import logging
 import os
@@ -10,7 +9,6 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -326,7 +324,7 @@ class RunFolder:
 def provenance(seed: int) -> dict[str, Any]:
     """Return versions, source state, platform, seed and start time of a run."""
     return {
-        "ambulo": importlib.metadata.version("ambulo"),
+        "ambulo": installed_version("ambulo"),
         "git": git_state(),
         "python": platform.python_version(),
         "packages": {
@@ -343,9 +341,11 @@ def provenance(seed: int) -> dict[str, Any]:
 
 def installed_version(package: str) -> str | None:
     """Return the version of an installed package, or None."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return version(package)
+    except PackageNotFoundError:
         return None
 
 
@@ -362,6 +362,8 @@ def git_state() -> dict[str, Any] | None:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
+    import subprocess
+
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments],

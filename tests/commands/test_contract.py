@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import get_type_hints
 
 import pytest
 
 from ambulo import cli
 from ambulo.command_table import AMBULO, Row
+from ambulo.common.command_line import Command
 
 LEAVES = dict(AMBULO.leaves())
 GROUPS = {(name,): row for name, row in AMBULO.rows.items() if row.rows} | {(): AMBULO}
-START = 0.3
+START = 0.35
 """Most CPU time of a help, [s]."""
+SLOW = ["mujoco", "numba", "pydantic", "stable_baselines3", "torch"]
+"""Packages that no help waits for."""
+HELPS = """
+import contextlib, io, json, sys
+from ambulo import cli
+loaded = {}
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        cli.main([*words, "--help"])
+    loaded[" ".join(words)] = [name for name in json.loads(sys.argv[2]) if name in sys.modules]
+print(json.dumps(loaded))
+"""
 
 
 def left_with(argv: Sequence[str]) -> int:
@@ -64,9 +80,34 @@ def test_a_command_of_a_group_is_named(capsys: pytest.CaptureFixture[str]) -> No
     assert "write ambulo gait estimate" in capsys.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, list[str]]:
+    """The packages of `SLOW` that are loaded after the help of each command, in one process."""
+    command = [sys.executable, "-c", HELPS, json.dumps(list(LEAVES)), json.dumps(SLOW)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result: dict[str, list[str]] = json.loads(done.stdout)
+    return result
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_help_loads_nothing_slow(
+    words: tuple[str, ...], loaded: dict[str, list[str]]
+) -> None:
+    assert loaded[" ".join(words)] == []
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_functions_named_as_text_take_the_flags(words: tuple[str, ...]) -> None:
+    module, _, name = LEAVES[words].target.partition(":")
+    command = getattr(import_module(module), name)
+    if isinstance(command, Command) and isinstance(command.function, str):
+        [flags, *_] = get_type_hints(command.loaded()).values()
+        assert issubclass(command.line.flags, flags)
+
+
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs times of a process")
 @pytest.mark.parametrize(
-    "words", [(), ("eval",), ("gait",), ("track-server",)], ids=str
+    "words", [(), ("eval",), ("gait",), ("fit",)], ids=str
 )
 def test_help_starts_fast(words: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "ambulo.cli", *words, "--help"]

@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from fixtures.processes import processes_of, wait_for
 
-from ambulo.commands.compare import main as compare
-from ambulo.commands.sweep import main, planned
 from ambulo.commands.sweeps.child import request_stop
+from ambulo.commands.sweeps.flags import compare
+from ambulo.commands.sweeps.flags import sweep as main
 from ambulo.commands.sweeps.folder import StudyFolder, SweepPlan
 from ambulo.commands.sweeps.kinds import Training
 from ambulo.commands.sweeps.processes import Job, TrainingWorker
+from ambulo.commands.sweeps.sweep import planned
 from ambulo.commands.sweeps.trials import failure
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError

@@ -54,7 +54,7 @@ class FitJob:
 
 @dataclass(frozen=True)
 class FitRow:
-    """What became of a clip."""
+    """Result of one clip."""
 
     name: str
     """Of its reference."""
@@ -222,7 +222,7 @@ def _check_body(character: Character) -> None:
 
 
 def _print_clip(result: ClipReference) -> None:
-    """Say what became of the clip."""
+    """Print the result of a clip."""
     report = result.report
     print(
         f"error      {100 * report['error_world']:.1f} cm in the world, "

@@ -161,7 +161,7 @@ def _name_of(scene: RawScene, given: str) -> str:
 
 
 def _report(imported: Imported, out: Path, report: Path) -> None:
-    """What was made, and what could not be carried."""
+    """Print the level that was made, and the parts of the scene that are missing in it."""
     for key, what in (
         ("not_carried", "not carried"),
         ("approximated", "approximated"),

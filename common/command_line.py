@@ -63,7 +63,7 @@ class Arg:
     hidden: bool = False
     """Whether the help leaves it out."""
     help: str = ""
-    """What it is, where no docstring says it."""
+    """Its meaning, where no docstring gives it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +94,7 @@ class Argument:
     default: Any
     """`MISSING` where a value is needed."""
     marks: tuple[Any, ...]
-    """What `Annotated` says of it: an `Arg`, rules and others."""
+    """The marks in `Annotated`: an `Arg`, rules and others."""
 
     def mark(self, kind: type[Mark]) -> Mark | None:
         """Return the last mark of a class."""
@@ -187,7 +187,7 @@ class CommandLine(Generic[Given]):
     epilog: str = ""
     """End of its help."""
     description: str = ""
-    """What it does; default: the docstring of `flags`."""
+    """Its purpose; default: the docstring of `flags`."""
 
     def parser(self) -> Parser:
         """Return the parser of its flags."""

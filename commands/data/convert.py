@@ -40,7 +40,7 @@ FORMATS = tuple(ending.removeprefix(".") for ending in WRITTEN)
 
 @dataclass(frozen=True)
 class Conversion:
-    """What is done to every motion."""
+    """The steps that every motion goes through."""
 
     reading: Reading
     """How files are read."""
@@ -123,12 +123,12 @@ class FolderJob:
     source: Path
     """The file."""
     target: Path
-    """What is made of it."""
+    """The converted file."""
     also: Path | None = None
     """Another file of which the same is made, which is why nothing is done."""
 
     def name(self) -> str:
-        """What errors call it."""
+        """Its name in errors."""
         return str(self.source)
 
 

@@ -46,7 +46,7 @@ MISSES = 3
 """Trials without a file, one after another, that end an unlisted subject."""
 MOST_TRIALS = 99
 LONGEST_TIMEOUT = 86_400.0
-"""A longer silence is nobody's wish, [s]; clocks of connections end somewhere too."""
+"""Longest timeout that sockets accept safely, [s]."""
 _CHECKSUMS_VERSION = 1
 
 

@@ -89,7 +89,7 @@ Rate = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class SourceFlags(Flags):
-    """What a motion file does not say."""
+    """Axes and rest pose, which motion files do not state."""
 
     axes: Annotated[str, Arg("AXES"), _axes] = "auto"
     """y-up, z-up, x-up, or the directions up and forward, such as Z,X; auto: up as the

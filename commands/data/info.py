@@ -58,7 +58,7 @@ class Excess:
 
 @dataclass(frozen=True)
 class MotionInfo:
-    """What a file holds. Speeds, contacts and jumps are those after a made-up T-pose."""
+    """Contents of a file. Speeds, contacts and jumps are those after a made-up T-pose."""
 
     path: str
     """The file."""
@@ -77,7 +77,7 @@ class MotionInfo:
     duration_s: float
     """Time from the first to the last frame, [s]."""
     units: str
-    """Unit of length, as it is told or guessed."""
+    """Unit of length, stated or guessed."""
     axes: str
     """Which axis is up, where the motion shows another than the format's; "" else."""
     rest_pose: str
@@ -85,7 +85,7 @@ class MotionInfo:
     chosen: Choices
     """Unit, axes and rest pose in words, and how well they fit a person."""
     notes: list[str]
-    """What was mended, or is doubtful."""
+    """Repairs and doubts."""
     roles_missing: list[str]
     """Roles of a person that no joint has: such limbs are not retargeted."""
     height_m: float
@@ -97,7 +97,7 @@ class MotionInfo:
     contact_left: float | None
     """Share of the frames in which the left foot stands; None: no feet are known."""
     contact_right: float | None
-    """The same of the right foot."""
+    """As `contact_left`, of the right foot."""
     foot_skate: float | None
     """Mean horizontal speed of standing feet, [m/s]."""
     tpose_frames: int
@@ -138,7 +138,7 @@ def info(flags: InfoFlags) -> int:
 
 
 def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
-    """What the file `path` holds.
+    """Return the contents of the file `path`.
 
     Raises:
         AmbuloError: it cannot be used.

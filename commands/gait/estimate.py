@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ambulo.policies.networks.gait_inverse import GaitEstimate
 
 UNUSUAL = 2.0
-"""A misfit above this is told: the network knows no such motion."""
+"""Misfit above which a note is printed: the network knows no such motion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def estimate(flags: EstimateFlags) -> int:
 
 
 def _estimator(flags: EstimateFlags, space: GaitSpace) -> GaitEstimator | None:
-    """What `--estimator` names; None where there is none and none is asked for."""
+    """Return the estimator of `--estimator`, or the shipped one if it fits; else None."""
     name = flags.estimator
     usual = flags.model == DEFAULT_NETWORK  # the shipped one knows its errors alone
     if name is None and usual and DEFAULT_ESTIMATOR in shipped_models():

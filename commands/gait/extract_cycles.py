@@ -71,9 +71,11 @@ def extract_cycles(flags: ExtractCyclesFlags) -> int:
     )
     writer.add(found)
     files = writer.close()
-    told = ", ".join(f"{who} {count}" for who, count in sorted(people.items()) if count)
+    counts = ", ".join(
+        f"{who} {count}" for who, count in sorted(people.items()) if count
+    )
     print(
-        f"{len(found)} sequences of {used} of {len(clips)} clips; by person: {told}\n"
+        f"{len(found)} sequences of {used} of {len(clips)} clips; by person: {counts}\n"
         f"written: {len(files)} files in {flags.out}"
     )
     return 0

@@ -14,9 +14,9 @@ from ambulo.motion.motion import Motion
 from ambulo.policies.agents.gait_network import GaitNetwork
 
 SKATE = 0.25
-"""Standing feet that slide faster than this are told, [m/s]."""
+"""Speed of standing feet above which a warning is printed, [m/s]."""
 SUNK = 0.03
-"""Feet that are deeper in the ground, or that hang higher over it, are told, [m]."""
+"""Depth of feet in the ground above which a warning is printed, [m]."""
 
 
 def generate(flags: GenerateFlags) -> int:
@@ -68,7 +68,7 @@ def described(motion: Motion, facts: GaitFacts) -> str:
 
 
 def doubts(facts: GaitFacts) -> list[str]:
-    """What is wrong with the feet, one line each."""
+    """Return warnings about the feet, one line each."""
     lines = []
     if facts.skate > SKATE:
         lines.append(f"standing feet slide at {facts.skate:.2f} m/s")
@@ -84,10 +84,10 @@ def _list(network: GaitNetwork) -> None:
         f"{space.name}: {space.size} parameters; healthy: {120.0 * rate:.0f} steps a minute"
     )
     for parameter in space.parameters:
-        told = f"healthy {parameter.default:.3g}"
+        note = f"healthy {parameter.default:.3g}"
         if parameter.name in network.held:
-            told = f"held at {network.held[parameter.name]:.3g}"
+            note = f"held at {network.held[parameter.name]:.3g}"
         print(
             f"  {parameter.name:<34} {parameter.low:>7.3g} to {parameter.high:<7.3g} "
-            f"{told:<13} {parameter.group}"
+            f"{note:<13} {parameter.group}"
         )

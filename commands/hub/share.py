@@ -49,7 +49,7 @@ class SharedModel:
     """The files of a model in a repository."""
 
     manifest: Manifest
-    """What it is, with the checksums."""
+    """Its manifest, with the checksums."""
     files: Mapping[str, bytes]
     """By path below the folder of the model; the manifest and the card are among them."""
 

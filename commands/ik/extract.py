@@ -49,7 +49,7 @@ def extract_poses(flags: ExtractFlags) -> int:
 
 
 def described(found: Extraction, unique: int) -> str:
-    """What came out, for people."""
+    """Return the summary that is printed."""
     clips = found.data.header.clips
     return (
         f"{len(clips)} clips of {len({clip.subject for clip in clips})} people, "
@@ -69,8 +69,8 @@ def described(found: Extraction, unique: int) -> str:
 def _most(left_out: dict[str, int]) -> str:
     """The three clips that lose most frames."""
     most = sorted(left_out.items(), key=lambda item: -item[1])[:3]
-    told = ", ".join(f"{name} {count}" for name, count in most)
-    return f" (most: {told})" if told else ""
+    shown = ", ".join(f"{name} {count}" for name, count in most)
+    return f" (most: {shown})" if shown else ""
 
 
 def shown_clips(clips: Sequence[Clip]) -> Iterator[Clip]:

@@ -46,7 +46,7 @@ def sequences(flags: SequencesFlags) -> int:
 
 
 def described(data: SequenceData, report: SequenceReport) -> str:
-    """What came out, for people."""
+    """Return the summary that is printed."""
     cut = sum(report.cut.values())
     most = sorted(report.cut.items(), key=lambda item: -item[1])[:3]
     worst = ", ".join(f"{name} {count}" for name, count in most)

@@ -31,7 +31,7 @@ class Engine:
     """A program or device that some parts need."""
 
     name: str
-    """What it is."""
+    """Its name."""
     found: bool
     """Whether it can be used."""
     detail: str

@@ -24,7 +24,7 @@ SILENCE = 2.0
 
 @dataclass(eq=False)
 class Replay:
-    """What a replay of N frames brought."""
+    """Result of a replay of N frames."""
 
     frames: list[RigFrame]
     predicted: dict[int, Floats] = field(default_factory=dict)

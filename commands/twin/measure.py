@@ -46,7 +46,7 @@ class FreeWalks:
     motion: Floats
     """The same three numbers, as the body does them. Shape (T, N, 3)."""
     fell: Bools
-    """Who has fallen by the end of each step, shape (T, N)."""
+    """Whether each body has fallen by the end of each step, shape (T, N)."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class WallWalks:
     into: Floats
     """Speed into the wall that the command asks for, shape (T, N), [m/s]."""
     fell: Bools
-    """Who has fallen by the end of each step, shape (T, N)."""
+    """As in `FreeWalks`."""
 
 
 def free_walks(

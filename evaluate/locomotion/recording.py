@@ -1,4 +1,4 @@
-"""What bodies did in an evaluation, step by step: arrays that all scores are made of."""
+"""Recordings of evaluations: arrays by step and body, from which all scores are computed."""
 
 from __future__ import annotations
 

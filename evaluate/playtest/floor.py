@@ -188,7 +188,7 @@ def letters(index: int) -> str:
 
 
 _BIN = 0.05
-"""Heights are told apart this finely, [m]."""
+"""Resolution of heights, [m]."""
 
 
 def split(

@@ -165,7 +165,7 @@ def _area_problem(area: Area, floor: Floor, fails: bool) -> Problem:
     texts = {
         "sealed": f"Sealed area {area.name}: {what} cannot be reached{why}.",
         "tight": f"Tight passage to area {area.name}: {what} can be entered only by "
-        "somebody who walks exactly in the middle.",
+        "a body that walks exactly in the middle.",
         "gap": f"Gap {area.name}: {what}, at most {area.width:.1f} m wide, cannot be "
         "reached.",
         "ride": f"Area {area.name}: {what} is reached on {area.carrier} alone.",
@@ -176,11 +176,11 @@ def _area_problem(area: Area, floor: Floor, fails: bool) -> Problem:
     advice = {
         "sealed": _opening_advice(area, floor),
         "tight": _opening_advice(area, floor),
-        "gap": "Nothing to do if nobody has to get there. Nothing may be placed in it "
+        "gap": "Nothing to do if no player has to get there. Nothing may be placed in it "
         "that a player needs.",
         "ride": "Agents do not ride moving platforms, so none was sent there. Ride it "
         "yourself.",
-        "top": "Nothing to do if it is a roof, or another thing that nobody has to get to. "
+        "top": "Nothing to do if it is a roof, or another thing that no player has to get to. "
         "If it is a floor, it lacks stairs or a ramp.",
         "outside": "Nothing to do. A smaller floor rectangle (bounds) would leave it out.",
     }
@@ -250,7 +250,7 @@ def _success_problem(test: Playtest, limits: Limits) -> list[Problem]:
             f"{100 * limits.min_success:.0f} % are required.",
             "Look at the stuck spots below. Play-test again with --agent oracle, which "
             "knows the level: places that stop it too are faults of the level, others "
-            "are hard to read for somebody who sees them for the first time.",
+            "are hard to read at first sight.",
         )
     ]  # fmt: skip
 

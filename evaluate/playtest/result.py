@@ -58,9 +58,9 @@ class Playtest:
     ground: Ground
     """Floor, its unreachable parts, and the ways on it."""
     walker: Walker
-    """Who walked."""
+    """The agent."""
     settings: PlaytestSettings
-    """How."""
+    """Settings of its journeys."""
     journeys: list[Journey]
     """Where from and where to."""
     records: list[EpisodeRecord]

@@ -25,13 +25,13 @@ class Row:
     rows: Mapping[str, Row] = field(default_factory=dict)
     """Commands of a group by name."""
     description: str = ""
-    """What a group is for, for its help."""
+    """Purpose of a group, for its help."""
     epilog: str = ""
     """End of a group's help."""
     word: str = "ACTION"
     """How the help writes a name of the group's commands."""
     kind: str = "action"
-    """What a name of the group is called in errors."""
+    """Noun for a name of the group in errors."""
 
     @property
     def line(self) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.choices import ALL_FAMILIES
+from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.names import LEVEL
 from ambulo.envs.vr.families.draft import (
     MAX_EXTENT,

@@ -204,7 +204,3 @@ def _write(
         write_sheet(resolve_path(flags.picture), replay, title, free)
     if flags.gif:
         write_film(resolve_path(flags.gif), last_pass(replay, flags.passes), fps)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import socket
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -52,14 +51,9 @@ def track_server(flags: TrackServerFlags) -> int:
         None if flags.no_udp else flags.udp_port,
     )
     warm_up(network)
-    with StopRequest("the row in hand") as request:
-        end = time.monotonic() + flags.seconds if flags.seconds else float("inf")
-
-        def stopped() -> bool:
-            return request.signal_number is not None or time.monotonic() > end
-
+    with StopRequest("the row in hand", flags.seconds) as request:
         run_server(
-            server, stopped, lambda text: print(text, file=sys.stderr, flush=True)
+            server, request.due, lambda text: print(text, file=sys.stderr, flush=True)
         )
     print(server.summary(), file=sys.stderr)
     return 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Callable
 
 import ambulo.shipped
@@ -119,16 +118,15 @@ def serve(
     server = open_server(flags.port, "ambulo")
     viewer = Viewer(server, EmptyStage(title), models, curves, rests=rests)
     viewer.start()
-    end = time.monotonic() + flags.seconds if flags.seconds else float("inf")
+    request = StopRequest("the picture in hand", flags.seconds)
     try:
         viewer.put(make())
         print(f"ambulo: {server.address}", file=sys.stderr, flush=True)
         if follower is not None:
             follower.start(viewer.put_newer)
-        with StopRequest("the picture in hand") as request:
-            while request.signal_number is None and time.monotonic() < end:
-                if viewer.clock.wait(_WAIT):
-                    break
+        with request:
+            while not (request.due() or viewer.clock.wait(_WAIT)):
+                pass
     finally:
         if follower is not None:
             follower.stop()

@@ -57,9 +57,9 @@ def _check_body(name: str | None, target: str, kind: str) -> None:
         return
     if target != "godot" or kind != "vr_navigation":
         raise ConfigError("--body: goes with a navigation agent for Godot alone")
-    found = spec_of(find_model(name)).kind
-    if found != "ref_nn":
-        raise ConfigError(f"--body {name}: expected a gait network, got {found}")
+    result = spec_of(find_model(name)).kind
+    if result != "ref_nn":
+        raise ConfigError(f"--body {name}: expected a gait network, got {result}")
 
 
 def _export_body(name: str, agent: Path) -> Written:
@@ -108,7 +108,7 @@ def _target(name: str | None, text: str, out: Path) -> str:
     for target, suffix in SUFFIXES.items():
         if out.suffix == suffix and name in (None, target):
             return target
-    wanted = [name] if name is not None else list(SUFFIXES)
-    *rest, last = dict.fromkeys(SUFFIXES[target] for target in wanted)
+    requested = [name] if name is not None else list(SUFFIXES)
+    *rest, last = dict.fromkeys(SUFFIXES[target] for target in requested)
     ends = f"{', '.join(rest)} or {last}" if rest else last
     raise ConfigError(f"--out {text}: must end in {ends}")

@@ -153,11 +153,11 @@ def fit_one(shared: tuple[str, int, int], job: FitJob) -> FitRow:
     name = Path(job.target).stem
     try:
         motion = read_source(Path(job.source)).logged()
-        found = clip_reference(motion, fitted_body(body), bodies=bodies, seed=seed)
+        result = clip_reference(motion, fitted_body(body), bodies=bodies, seed=seed)
     except MotionError as error:
         return FitRow(name, {}, one_line(error))
-    save_reference(job.target, found.reference)
-    return FitRow(name, found.report)
+    save_reference(job.target, result.reference)
+    return FitRow(name, result.report)
 
 
 def check_no_reference(path: Path) -> None:
@@ -178,8 +178,8 @@ def _sources(paths: Sequence[str]) -> list[Path]:
     files: list[Path] = []
     for path in map(resolve_path, paths):
         if path.is_dir():  # references of an earlier call may lie there, too
-            found = find_motions(path)
-            files += [file for file in found if not is_reference_file(str(file))]
+            result = find_motions(path)
+            files += [file for file in result if not is_reference_file(str(file))]
             continue
         check_no_reference(path)
         files.append(path)

@@ -232,8 +232,8 @@ def _counted(level: Level) -> list[str]:
         ("mover", "movers", len(level.movers)),
         ("person", "people", crowd),
     )
-    found = [f"{n} {one if n == 1 else more}" for one, more, n in kinds if n]
-    return found or ["nothing on the floor"]
+    result = [f"{n} {one if n == 1 else more}" for one, more, n in kinds if n]
+    return result or ["nothing on the floor"]
 
 
 def _files(path: Path) -> list[Path]:
@@ -291,7 +291,7 @@ def _drawable(files: Sequence[Path]) -> tuple[list[tuple[Level, str]], int]:
     """
     from ambulo.envs.vr.levels.level_io import load_levels
 
-    found: list[tuple[Level, str]] = []
+    result: list[tuple[Level, str]] = []
     bad = 0
     for file in files:
         mark = ""
@@ -305,8 +305,8 @@ def _drawable(files: Sequence[Path]) -> tuple[list[tuple[Level, str]], int]:
             except LevelError:
                 continue
             mark = " (no way to the goal)"
-        found.append((level, level.name + mark))
-    return found, bad
+        result.append((level, level.name + mark))
+    return result, bad
 
 
 def _draw_maps(levels: Sequence[tuple[Level, str]], out: Path) -> None:

@@ -172,10 +172,10 @@ def _print(
         )  # fmt: skip
     print_cells(console, "", heads, rows)
     _print_access(console, tests)
-    for test, found in zip(tests, problems, strict=True):
+    for test, result in zip(tests, problems, strict=True):
         if test.scene is not None:
             _print_scene(console, test.scene)
-        for problem in found:
+        for problem in result:
             word = "PROBLEM" if problem.fails else "note"
             console.print(
                 f"{test.level.name}: {word}: {problem.text}",

@@ -270,10 +270,10 @@ def command(
 
 def checked(flags: type[Flags], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return `values` of fields, lists as tuples; `ConfigError` if one breaks a rule."""
-    found = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    result = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     for argument in arguments_of(flags):
-        argument.check(found.get(argument.name))
-    return found
+        argument.check(result.get(argument.name))
+    return result
 
 
 def arguments_of(flags: type[Flags]) -> tuple[Argument, ...]:
@@ -285,14 +285,14 @@ def arguments_of(flags: type[Flags]) -> tuple[Argument, ...]:
 @functools.cache
 def _arguments_of(flags: Any) -> tuple[Argument, ...]:
     defaults = {one.name: one.default for one in fields(flags)}
-    found: dict[str, Argument] = {}
+    result: dict[str, Argument] = {}
     for owner in flags.__mro__:
         # Not `get_type_hints`: rules in its annotations see no names of their module.
         for name, hint in inspect.get_annotations(owner, eval_str=True).items():
-            if name in defaults and name not in found:
+            if name in defaults and name not in result:
                 kind, marks = _parts(hint)
-                found[name] = Argument(name, owner, kind, defaults[name], tuple(marks))
-    return tuple(found.values())
+                result[name] = Argument(name, owner, kind, defaults[name], tuple(marks))
+    return tuple(result.values())
 
 
 def _parts(hint: Any) -> tuple[Any, list[Any]]:

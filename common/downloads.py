@@ -117,9 +117,11 @@ def download(
             break
         except _InterruptedError as error:
             if attempt == patience.attempts:
-                kept = "; what arrived is kept, run it again" if part.exists() else ""
+                selected = (
+                    "; what arrived is kept, run it again" if part.exists() else ""
+                )
                 raise DownloadError(
-                    f"{url}: {error} ({attempt} attempts){kept}"
+                    f"{url}: {error} ({attempt} attempts){selected}"
                 ) from None
             pause = patience.pause * 2.0 ** (attempt - 1)
             time.sleep(min(max(pause, error.wait), patience.longest))

@@ -68,8 +68,8 @@ class Conversion:
         motion = at_speed(source.motion, self.speed)
         frames = frames_of(motion, self.frames)
         if self.frames is not None:
-            kept = f"{frames.start}:{frames.stop} of {len(motion)}"
-            remarks.append(f"frames {kept}: {movement_text(motion[frames])}")
+            selected = f"{frames.start}:{frames.stop} of {len(motion)}"
+            remarks.append(f"frames {selected}: {movement_text(motion[frames])}")
         # The whole clip is filtered and retargeted, so that a part is the same in it.
         if self.cutoff is not None:
             from ambulo.motion.filters import smoothed

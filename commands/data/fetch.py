@@ -124,7 +124,7 @@ def numbers(text: str, flag: str, most: int) -> list[int]:
     Raises:
         ConfigError: another text, or a number outside 1..most.
     """
-    found: set[int] = set()
+    result: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,4})(?:\s*-\s*(\d{1,4}))?\s*", part, re.ASCII)
         first, last = (
@@ -135,8 +135,8 @@ def numbers(text: str, flag: str, most: int) -> list[int]:
                 f"{flag} {text}: expected numbers from 1 to {most} such as 02,07,10-14, "
                 f"got {part.strip()!r}"
             )
-        found.update(range(first, last + 1))
-    return sorted(found)
+        result.update(range(first, last + 1))
+    return sorted(result)
 
 
 def checked_base(url: str) -> str:

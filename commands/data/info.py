@@ -114,10 +114,10 @@ def info(flags: InfoFlags) -> int:
     if flags.save_map is not None and path.is_dir():
         raise ConfigError("--save-map takes one file, not a folder")
     strict = flags.strict or not path.is_dir()
-    found, bad = [], []
+    result, bad = [], []
     for file in shown_progress(motion_files(path)):
         try:
-            found.append(describe(file, reading))
+            result.append(describe(file, reading))
         except AmbuloError as error:
             if strict:
                 raise
@@ -127,13 +127,13 @@ def info(flags: InfoFlags) -> int:
         skeleton = reading.source(path).motion.skeleton
         write_roles(flags.save_map, roles_file(map_of(skeleton), skeleton.joints))
     if flags.json is not None:
-        data = {"files": [asdict(info) for info in found], "errors": bad}
+        data = {"files": [asdict(info) for info in result], "errors": bad}
         text = json.dumps(data, indent=1, allow_nan=False) + "\n"
         write_or_print(flags.json, text)
     elif path.is_dir():
-        _print_table(found, path)
+        _print_table(result, path)
     else:
-        _print_account(found[0])
+        _print_account(result[0])
     return SOME_BAD if bad else 0
 
 
@@ -185,7 +185,7 @@ def limits_exceeded(motion: Motion, tolerance: float = LIMIT_TOLERANCE) -> list[
     (a + pi, pi - b, c + pi), the one nearer to the limits counts.
     """
     skeleton = motion.skeleton
-    found = []
+    result = []
     for joint, order in enumerate(skeleton.orders):
         limits = skeleton.limits[skeleton.angle_slices[joint]]
         if not order or np.all(np.abs(limits) >= np.pi - 1e-9):
@@ -201,9 +201,9 @@ def limits_exceeded(motion: Motion, tolerance: float = LIMIT_TOLERANCE) -> list[
             beyond = np.minimum(beyond, _beyond(turned, limits))
         outside = beyond > tolerance
         if outside.any():
-            share, worst = float(outside.mean()), float(np.degrees(beyond.max()))
-            found.append(Excess(skeleton.joints[joint], share, worst))
-    return sorted(found, key=lambda excess: -excess.worst_deg)
+            fraction, worst = float(outside.mean()), float(np.degrees(beyond.max()))
+            result.append(Excess(skeleton.joints[joint], fraction, worst))
+    return sorted(result, key=lambda excess: -excess.worst_deg)
 
 
 def _beyond(angles: Floats, limits: Floats) -> Floats:

@@ -65,9 +65,9 @@ def _chosen(motion: Motion, frames: str | None, *, cycle: bool) -> slice:
     if cycle:
         from ambulo.envs.reference.captured import captured_cycle
 
-        found = captured_cycle(motion, load_skeleton("human23"), frames=frames)
-        print(found.text())
-        return slice(found.first, found.last)
+        result = captured_cycle(motion, load_skeleton("human23"), frames=frames)
+        print(result.text())
+        return slice(result.first, result.last)
     chosen = frames_of(motion, frames)
     text = movement_text(motion[chosen])
     print(f"{motion.label}: frames {chosen.start}:{chosen.stop}; {text}")

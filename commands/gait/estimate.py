@@ -66,13 +66,13 @@ def estimate(flags: EstimateFlags) -> int:
         lengths = lengths_of(network.space, observed[0].measured)
         measured, moved = within(network.space, lengths)
     known = measured | network.held | given
-    found = _estimate(flags, observed, known, estimator)
-    data = _data(path, flags, observed, found)
+    result = _estimate(flags, observed, known, estimator)
+    data = _data(path, flags, observed, result)
     if flags.json == "-":
         write_or_print("-", data)
         return 0
     write_or_print(flags.json, data)
-    _print(path, observed, found, moved)
+    _print(path, observed, result, moved)
     return 0
 
 

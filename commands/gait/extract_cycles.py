@@ -27,7 +27,7 @@ def extract_cycles(flags: ExtractCyclesFlags) -> int:
     listed, broken = scan_clips(folders, flags.strict, check=False)
     errors: list[Exception] = list(broken)
     clips = [clip for clip in listed if clip.activity in flags.activities]
-    found: list[Sequence] = []
+    result: list[Sequence] = []
     people: Counter[str] = Counter()
     used = 0
     with bars(10) as shown:
@@ -51,7 +51,7 @@ def extract_cycles(flags: ExtractCyclesFlags) -> int:
             rows = zip(
                 cycles.params, cycles.frames, cycles.fps, cycles.names, strict=True
             )
-            found += [
+            result += [
                 Sequence(
                     params, frames, float(fps), f"{clip.name} {name}", clip.subject
                 )
@@ -59,23 +59,23 @@ def extract_cycles(flags: ExtractCyclesFlags) -> int:
             ]
     for passed_over in errors:
         print(f"not used: {passed_over}", file=sys.stderr)
-    if not found:
+    if not result:
         raise GaitDataError(
             f"{', '.join(flags.motions)}: no steady strides in {len(clips)} clips of "
             f"{', '.join(flags.activities)}"
         )
-    space = captured_space(np.array([one.params for one in found]))
+    space = captured_space(np.array([one.params for one in result]))
     source = {"clips": used, "activities": list(flags.activities)}
     writer = RefinedWriter(
         resolve_path(flags.out), space, "captured", source, per_file=PER_FILE
     )
-    writer.add(found)
+    writer.add(result)
     files = writer.close()
     counts = ", ".join(
         f"{who} {count}" for who, count in sorted(people.items()) if count
     )
     print(
-        f"{len(found)} sequences of {used} of {len(clips)} clips; by person: {counts}\n"
+        f"{len(result)} sequences of {used} of {len(clips)} clips; by person: {counts}\n"
         f"written: {len(files)} files in {flags.out}"
     )
     return 0

@@ -54,11 +54,11 @@ def at_speed(space: GaitSpace, values: Floats, speed: float) -> Floats:
     ratio = speed / own
     stride, cadence = (space.index(name) for name in ("stride", "cadence"))
     low, high = space.low, space.high
-    found = values.copy()
-    found[stride] = np.clip(np.sqrt(max(ratio, 0.0)), low[stride], high[stride])
-    found[cadence] = np.clip(ratio / found[stride], low[cadence], high[cadence])
-    found[stride] = np.clip(ratio / found[cadence], low[stride], high[stride])
-    if abs(found[stride] * found[cadence] - ratio) > 1e-6:
+    result = values.copy()
+    result[stride] = np.clip(np.sqrt(max(ratio, 0.0)), low[stride], high[stride])
+    result[cadence] = np.clip(ratio / result[stride], low[cadence], high[cadence])
+    result[stride] = np.clip(ratio / result[cadence], low[stride], high[stride])
+    if abs(result[stride] * result[cadence] - ratio) > 1e-6:
         slow, fast = (
             own * low[stride] * low[cadence],
             own * high[stride] * high[cadence],
@@ -66,7 +66,7 @@ def at_speed(space: GaitSpace, values: Floats, speed: float) -> Floats:
         raise ConfigError(
             f"--speeds {speed:g}: this network's gaits go at {slow:.2f} to {fast:.2f} m/s"
         )
-    return found
+    return result
 
 
 def _write(

@@ -45,8 +45,8 @@ def train_estimator(flags: EstimatorFlags) -> int:
         )
     inverse = calibrated_inverse(network, data.space, checked, given)
     tested = load_part(data, "test", flags.test)
-    found = recover(inverse, tested, given) if len(tested) else None
-    results = {} if found is None else {METHOD: found.as_dict()}
+    result = recover(inverse, tested, given) if len(tested) else None
+    results = {} if result is None else {METHOD: result.as_dict()}
     arguments = ["train-estimator", *shareable_arguments(flags.arguments)]
     extra = {"sequences": {"validation": len(checked)}, "test": results}
     save_estimator(
@@ -54,8 +54,8 @@ def train_estimator(flags: EstimatorFlags) -> int:
         command=shlex.join(["ambulo", "gait", *arguments]), extra=without_nan(extra),
     )  # fmt: skip
     write_or_print(flags.json, json.dumps(without_nan(results), indent=2) + "\n")
-    if found is not None:
-        print_recovery(found)
+    if result is not None:
+        print_recovery(result)
     print(f"written: {out}")
     return 0
 

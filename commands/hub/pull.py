@@ -158,8 +158,8 @@ class _Source:
     def _fetch(self, paths: Sequence[str], most: int) -> list[Path]:
         """Return files of the model's folder, of at most `most` bytes."""
         full = [f"{self.name}/{path}" for path in paths]
-        found = self.hub.fetch(self.repository, self.listing, full, most)
-        return [found[path] for path in full]
+        result = self.hub.fetch(self.repository, self.listing, full, most)
+        return [result[path] for path in full]
 
     def _where(self, path: str) -> str:
         return f"{self.repository}/{self.name}/{path}"

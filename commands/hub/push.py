@@ -66,8 +66,8 @@ def _front_card(
     ]
     if not others:
         return model.files[CARD]
-    found = hub.fetch(repository, before, others, MAX_MANIFEST * len(others))
+    result = hub.fetch(repository, before, others, MAX_MANIFEST * len(others))
     manifests = [model.manifest]
-    for path, file in found.items():
+    for path, file in result.items():
         manifests.append(read_manifest(file.read_bytes(), f"{repository}/{path}"))
     return repository_card(sorted(manifests, key=lambda m: m.name)).encode()

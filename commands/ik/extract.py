@@ -29,20 +29,20 @@ def extract_poses(flags: ExtractFlags) -> int:
     clips, errors = scan_clips(folders, flags.strict, check=False)
     if not clips:
         raise IKError(f"{', '.join(map(str, folders))}: no motion files")
-    found = extract(
+    result = extract(
         clips, rig, flags.fps, step=flags.step, progress=shown_clips(clips),
         strict=flags.strict, cached=not flags.no_cache,
         axes=flags.axes, rest_pose=flags.rest_pose or "auto",
         apply=workers_of(flags, [clip.path for clip in clips[:1]]).in_order,
     )  # fmt: skip
-    unique = check_poses(found.data, rig, flags.least)
+    unique = check_poses(result.data, rig, flags.least)
     target = resolve_path(flags.out)
-    save_poses(target, found.data)
-    print(described(found, unique))
-    stiff = still_joints(rig, found.data.pose)
+    save_poses(target, result.data)
+    print(described(result, unique))
+    stiff = still_joints(rig, result.data.pose)
     if stiff:
         print(f"joints that never turn: {', '.join(stiff)}")
-    for error in dict.fromkeys(map(str, (*errors, *found.errors))):
+    for error in dict.fromkeys(map(str, (*errors, *result.errors))):
         print(f"not used: {error}", file=sys.stderr)
     print(f"written: {target}")
     return 0

@@ -73,10 +73,10 @@ def free_walks(
     starts = np.zeros((count, 3))
     _begin(world, starts, rng)
     steps = round(FREE_SECONDS / world.spec.dt)
-    wanted = _random_commands(
+    requested = _random_commands(
         slowed(walker.envelope, fastest), steps, count, world.spec.dt, rng
     )
-    sticks = [_sticks(command, world.spec) for command in wanted]
+    sticks = [_sticks(command, world.spec) for command in requested]
     # Not all that is wanted is in the envelope: turns take of side-steps, and so on.
     ordered = StickCommands(world.spec, walker.envelope, walker.name)
     commands = np.stack([ordered.of(stick) for stick in sticks])

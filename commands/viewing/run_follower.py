@@ -33,11 +33,11 @@ class RunFollower:
 
     def first(self) -> Stage:
         """The stage of the newest model; an empty one where there is none to show."""
-        found = self._next()
+        result = self._next()
         return (
             EmptyStage(f"{self._run.path.name}: no checkpoint yet")
-            if found is None
-            else found
+            if result is None
+            else result
         )
 
     def start(self, show: Callable[[Stage], None]) -> None:

@@ -55,8 +55,8 @@ def play(flags: PlayFlags) -> int:
 
 def playable() -> list[str]:
     """Return the names of the shipped models that can be shown."""
-    found = ambulo.shipped.shipped_models()
-    return [name for name, file in sorted(found.items()) if model_kind(file) in STAGES]
+    result = ambulo.shipped.shipped_models()
+    return [name for name, file in sorted(result.items()) if model_kind(file) in STAGES]
 
 
 def watch(flags: WatchFlags) -> int:

@@ -56,7 +56,9 @@ def _rows(place: str, **texts: str) -> dict[str, Row]:
     """
     ends = "{}" if place.endswith(":") else ".{}:main"
     return {
-        name.rstrip("_").replace("_", "-"): Row(summary, f"ambulo.{place}{ends.format(name)}")
+        name.rstrip("_").replace("_", "-"): Row(
+            summary, f"ambulo.{place}{ends.format(name)}"
+        )
         for name, summary in texts.items()
     }
 

@@ -179,7 +179,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             unfinished = unfinished_run(self.folder, config, output, args.run_name)
             if unfinished is not None:
                 path = str(unfinished.path)
-                print(f"continuing {path}; --fresh begins anew", file=sys.stderr)
+                print(f"continuing {path}; --fresh starts a new run", file=sys.stderr)
                 return self._resume(args, argv, path)
         return self._train(args, argv, config, None, None)
 

@@ -125,7 +125,7 @@ class FolderJob:
     target: Path
     """The converted file."""
     also: Path | None = None
-    """Another file of which the same is made, which is why nothing is done."""
+    """Another file with the same target; this one is refused."""
 
     def name(self) -> str:
         """Its name in errors."""

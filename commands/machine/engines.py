@@ -14,7 +14,7 @@ from ambulo.commands.machine.packages import installed_version
 from ambulo.configs.errors import BridgeError, RenderError
 
 TIMEOUT = 60.0
-"""Longest answer of a program that is asked for its version, [s]."""
+"""Time limit for a program to print its version, [s]."""
 LINUX_ALONE = (
     "engines and clusters that end with a training that is killed, `make fuzz`, "
     "benchmarks that read /proc"

@@ -152,7 +152,7 @@ def replay_v1(
     interval: float,
     watch: Callable[[Replay], None] | None = None,
 ) -> Replay:
-    """The same in version 1, whose answers do not say which frame they answer.
+    """Replay in version 1, whose answers do not name their frames.
 
     What arrives before the next frame is sent counts as that frame's; with `interval`
     0 a frame without an answer costs 20 ms of waiting.

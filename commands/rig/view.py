@@ -164,7 +164,7 @@ def table_of(report: Report) -> Table:
 
 
 def lines_of(report: Report) -> list[str]:
-    """The same as plain lines."""
+    """Return a report as plain lines."""
     return [
         *(
             f"{row.rig} ({row.client}): {row.frames} frames, loss {row.loss_cm2:.1e} cm2, "

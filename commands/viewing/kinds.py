@@ -28,7 +28,7 @@ that it uses besides the seed."""
 
 
 def check_request(file: Path, request: PlayRequest) -> None:
-    """Refuse what was asked for and models of this kind do not use.
+    """Refuse settings that models of this kind do not use.
 
     Raises:
         ConfigError: There is such a setting.

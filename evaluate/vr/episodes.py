@@ -49,7 +49,7 @@ class EpisodeChunk:
 
 
 class LevelSource:
-    """The levels of an evaluation by episode, made when they are asked for."""
+    """The levels of an evaluation by episode, made on demand."""
 
     def __init__(
         self,

@@ -208,7 +208,7 @@ class _Schedule:
             self.starting.add(self.crew.start_worker())
 
     def _fetch(self) -> None:
-        """Take jobs for workers without one, as far as results are asked for."""
+        """Give jobs to idle workers, at most `AHEAD` ahead of the results."""
         while not self.exhausted and self.taken - self.given < AHEAD * self.size:
             if len(self.running) + len(self.waiting) >= self.size:
                 return

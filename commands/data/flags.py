@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
+from urllib.parse import urlsplit
 
 from ambulo.common.command_line import Arg, Command, CommandLine, Flags, Rule
+from ambulo.common.downloads import Patience
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.flag_types import (
     Count,
@@ -68,6 +70,10 @@ def motion_ending(*others: str) -> Rule:
     return fault
 
 
+BASE_URL = "http://mocap.cs.cmu.edu/subjects"
+"""Where the files of subject 02 are `02/02.asf`, `02/02_01.amc` and so on."""
+LONGEST_TIMEOUT = 86_400.0
+"""Longest timeout of a connection: a day, [s]."""
 MotionFolders = Annotated[
     tuple[str, ...],
     Arg("DIR", repeated=True),
@@ -85,6 +91,26 @@ Rate = Annotated[
     ),
 ]
 """A rate, [Hz]; no camera is faster, and a higher one would only fill the memory."""
+
+
+def _is_timeout(value: float) -> bool:
+    return 0.0 < value <= LONGEST_TIMEOUT
+
+
+def checked_base(url: str) -> str:
+    """`url` without a slash at its end; `ConfigError` if it is no web address."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ConfigError(f"--base-url {url}: expected http://... or https://...")
+    return url.rstrip("/")
+
+
+def _web_address(url: str) -> None:
+    checked_base(url)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -250,6 +276,35 @@ class PlotFlags(ReadingFlags):
         return self.frames is not None or self.cycle
 
 
+@dataclass(frozen=True, kw_only=True)
+class FetchFlags(Flags):
+    """Download skeletons (ASF) and clips (AMC).
+
+    What was interrupted goes on, what is there is verified.
+    """
+
+    source: Annotated[Literal["cmu"], positional("cmu")]
+    """the CMU database"""
+    subjects: Annotated[str, Arg("NN,NN")]
+    """numbers with commas between, or ranges such as 1-5"""
+    trials: Annotated[str | None, Arg("NN,NN")] = None
+    """only these trials (default: all)"""
+    to: Annotated[str, Arg("DIR")] = "cmu"
+    """folder"""
+    base_url: Annotated[str, Arg("URL"), _web_address] = BASE_URL
+    """where the subjects are"""
+    checksums: Annotated[str | None, Arg("FILE")] = None
+    """a checksums.json that the files must agree with"""
+    force: bool = False
+    """download again what is there"""
+    timeout: Annotated[float, Arg("S"), rule(_is_timeout, "above 0, at most a day")] = (
+        Patience.timeout
+    )
+    """silence that ends a connection, [s]"""
+    attempts: Count = Patience.attempts
+    """tries of each file"""
+
+
 convert = Command(
     CommandLine("ambulo data convert", ConvertFlags),
     "ambulo.commands.data.convert:convert",
@@ -263,4 +318,7 @@ validate = Command(
 )
 plot = Command(
     CommandLine("ambulo data plot", PlotFlags), "ambulo.commands.data.plot:plot"
+)
+fetch = Command(
+    CommandLine("ambulo data fetch", FetchFlags), "ambulo.commands.data.fetch:fetch"
 )

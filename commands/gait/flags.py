@@ -215,6 +215,42 @@ class EstimatorFlags(NetworkFlags):
         return [*data, "--model", self.model, "--given", *self.given]
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReportFlags(NetworkFlags):
+    """Draw and measure a gait network, as `ambulo eval MODEL` does.
+
+    Curves of hip, knee and ankle by stride and cadence, errors on held-out gaits, how well
+    their parameters are estimated, and a film of a generated gait beside its source.
+    """
+
+    data: Annotated[tuple[str, ...], Arg("DIR", repeated=True)] = ()
+    """refined sequences that the network was trained on; its test part is used
+    (repeatable; none: generated walks alone)"""
+    estimator: Annotated[str | None, Arg("FILE")] = None
+    """of `ambulo gait train-estimator`: also estimate the parameters of held-out gaits"""
+    output: Annotated[str, Arg("DIR")] = "gait_report"
+    """folder of the report"""
+    most: int = 400
+    """held-out gaits that are evaluated"""
+    no_video: bool = False
+    """no films"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComposeFlags(Flags):
+    """Join a gait policy and corrections in a cascade, which acts as one policy.
+
+    The corrections were trained above the policy.
+    """
+
+    base: Annotated[str, positional("BASE")]
+    """the policy below, or a cascade; found as a model is"""
+    corrections: Annotated[tuple[str, ...], positional("CORRECTION")]
+    """policies trained with gait.base, each above all that come before it"""
+    out: Annotated[OutFile, ending(".zip")]
+    """the .zip to write"""
+
+
 generate = Command(
     CommandLine(
         "ambulo gait generate",
@@ -253,4 +289,21 @@ extract_cycles = Command(
 train_estimator = Command(
     CommandLine("ambulo gait train-estimator", EstimatorFlags),
     "ambulo.commands.gait.train_estimator:train_estimator",
+)
+report = Command(
+    CommandLine("ambulo gait report", ReportFlags), "ambulo.commands.gait.report:report"
+)
+compose = Command(
+    CommandLine(
+        "ambulo gait compose",
+        ComposeFlags,
+        """\
+examples:
+  train_locomotion --preset gait_muscle --run-name healthy
+  train_locomotion --preset gait_impaired --set gait.base=runs/healthy --run-name weak
+  ambulo gait compose runs/healthy runs/weak --out walks.zip
+  ambulo eval walks.zip
+""",
+    ),
+    "ambulo.commands.gait.compose:compose",
 )

@@ -87,9 +87,9 @@ class Likeness:
     rms_shape: float
     """Root mean square after the offset is taken off."""
     inside: float
-    """Share of the cycle within two standard deviations of the mean."""
+    """Fraction of the cycle within two standard deviations of the mean."""
     inside_shape: float
-    """Difference after the offset is removed."""
+    """`inside` after the offset is removed."""
     range: float
     """Largest minus smallest angle."""
     normal_range: float

@@ -91,8 +91,8 @@ DATA = Row(
         info="describe files",
         validate="check files",
         plot="draw a clip",
-    )
-    | _rows("commands.data", fetch="download motion capture by subject"),
+        fetch="download motion capture by subject",
+    ),
     description="Convert, describe, validate, draw and download motion capture.",
     epilog="""\
 examples:
@@ -126,17 +126,9 @@ GAIT = Row(
         generate="write a walk of chosen stride, cadence and body",
         reference="write a gait that a simulated body can follow",
         estimate="estimate the gait parameters of a clip",
-    )
-    | _rows(
-        "commands.gait", report="score a gait network on gaits that it has not seen"
-    )
-    | _rows(
-        "commands.gait.flags:",
+        report="score a gait network on gaits that it has not seen",
         extract_cycles="make training data of captured walks and runs",
         train_estimator="prepare the way back from motions to parameters",
-    )
-    | _rows(
-        "commands.gait",
         compose="join a gait policy and its corrections in one model file",
     ),
     description="Walks from gait parameters, and gait parameters from walks.",

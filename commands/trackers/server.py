@@ -17,11 +17,12 @@ from ambulo.commands.trackers.udp import UdpBodies
 from ambulo.commands.trackers.websocket import WebSocketBodies
 from ambulo.common.find_model import find_model
 from ambulo.common.signals import StopRequest
-from ambulo.configs.errors import AmbuloError, ConfigError
+from ambulo.configs.errors import ConfigError
 from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.policies.agents.body_tracker import load_tracker_network
+from ambulo.rig_server.udp import bound_socket
 
 DRAINED = 256
 """Most datagrams that are taken off the socket before others have a turn."""
@@ -113,7 +114,7 @@ class BodyServer:
                 self.port = await stack.enter_async_context(serving)
                 where.append(f"ws://{_host(self._bind)}:{self.port}")
             if self.udp_port is not None:
-                self._listen()
+                self._listen(self.udp_port)
                 stack.callback(self._close)
                 worker = asyncio.create_task(self._work())
                 stack.callback(worker.cancel)
@@ -131,20 +132,9 @@ class BodyServer:
             f"UDP; refused {self.websocket.wrong} messages and {faults or 0} datagrams"
         )
 
-    def _listen(self) -> None:
+    def _listen(self, port: int) -> None:
         """Bind the UDP socket; `AmbuloError` if it cannot be."""
-        family = socket.AF_INET6 if ":" in self._bind else socket.AF_INET
-        endpoint = socket.socket(family, socket.SOCK_DGRAM)
-        try:
-            endpoint.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER)
-            endpoint.setblocking(False)
-            endpoint.bind((self._bind, self.udp_port))
-        except (OSError, OverflowError) as error:
-            endpoint.close()
-            reason = getattr(error, "strerror", None) or str(error)
-            where = f"{self._bind}:{self.udp_port}"
-            raise AmbuloError(f"{where}: cannot be bound: {reason}") from None
-        self._socket = endpoint
+        self._socket = endpoint = bound_socket(self._bind, port, SOCKET_BUFFER)
         self.udp_port = endpoint.getsockname()[1]
         asyncio.get_running_loop().add_reader(endpoint, self._drain, endpoint)
 

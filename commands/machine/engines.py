@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ambulo.commands.machine.packages import installed_version
+from ambulo.common.run_folder import installed_version
 from ambulo.configs.errors import BridgeError, RenderError
 
 TIMEOUT = 60.0

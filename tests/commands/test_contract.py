@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -14,7 +16,8 @@ import pytest
 
 from ambulo import cli
 from ambulo.command_table import AMBULO, Row
-from ambulo.common.command_line import Command
+from ambulo.common.command_line import Command, Flags, arguments_of, checked
+from ambulo.configs.errors import ConfigError
 
 LEAVES = dict(AMBULO.leaves())
 GROUPS = {(name,): row for name, row in AMBULO.rows.items() if row.rows} | {(): AMBULO}
@@ -105,10 +108,37 @@ def test_functions_named_as_text_take_the_flags(words: tuple[str, ...]) -> None:
         assert issubclass(command.line.flags, flags)
 
 
+def flags_of(words: tuple[str, ...]) -> type[Flags]:
+    """The class of the flags of a command."""
+    module, _, name = LEAVES[words].target.partition(":")
+    command = getattr(import_module(module), name)
+    if isinstance(command, Command):
+        return command.line.flags
+    flags: type[Flags] = command.__self__.flag_class  # `main` of a training
+    return flags
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_numbers_out_of_bounds_are_refused(words: tuple[str, ...]) -> None:
+    """Whatever bounds a flag declares hold, and the error names the flag and the value."""
+    flags = flags_of(words)
+    for argument in arguments_of(flags):
+        if argument.kind not in (int, float):
+            continue
+        rules = [mark for mark in argument.marks if callable(mark)]
+        tried = [argument.kind(value) for value in ("-7", "0", "1000000000000")]
+        tried += [math.nan, math.inf] if argument.kind is float else []
+        wrong = [value for value in tried if any(rule(value) for rule in rules)]
+        assert bool(wrong) == bool(rules), argument.name
+        for value in wrong:
+            shown = f"{value:g}" if argument.kind is float else value
+            start = re.escape(f"{argument.spellings[0]} {shown}: ")
+            with pytest.raises(ConfigError, match=f"^{start}"):
+                checked(flags, {argument.name: value})
+
+
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs times of a process")
-@pytest.mark.parametrize(
-    "words", [(), ("eval",), ("gait",), ("fit",)], ids=str
-)
+@pytest.mark.parametrize("words", [(), ("eval",), ("gait",), ("fit",)], ids=str)
 def test_help_starts_fast(words: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "ambulo.cli", *words, "--help"]
     times = []

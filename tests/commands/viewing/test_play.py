@@ -25,10 +25,6 @@ def refused(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["imitate_walk", "--bodies", "0"], "--bodies 0: must be 1 to"),
-        (["imitate_walk", "--seed", "-1"], "--seed -1: must be at least 0"),
-        (["imitate_walk", "--port", "70000"], "--port 70000: must be 0 to 65535"),
-        (["imitate_walk", "--seconds", "0"], "--seconds 0: must be above 0"),
         (["walk_comands"], "no such model file or shipped model"),
         (["muscle_nn_myolegs"], "has nothing to show"),
         (["vr_navigation", "--levels", "a", "--level-file", "b"], "exclude each other"),

@@ -95,8 +95,6 @@ OutFile = Annotated[str, Arg("FILE"), _writable]
 """File that will be written: its folder is there, and can be written to."""
 JsonFile = Annotated[OutFile, Arg("FILE", bare="-")]
 """File of results as JSON; `-`, or the flag alone, is standard output."""
-Repeated = Arg(repeated=True)
-"""Mark of a tuple to which each flag adds one value."""
 Assignments = Annotated[
     tuple[str, ...], Arg("NAME=VALUE", names=("--set",), repeated=True)
 ]

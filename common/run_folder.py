@@ -225,7 +225,7 @@ class RunFolder:
             return
         self._lock = FolderLock(self.path, "a training")
         if self.exists:
-            self.sweep()
+            self.remove_partial_files()
 
     def release(self) -> None:
         """Let other trainings use the folder."""
@@ -234,7 +234,7 @@ class RunFolder:
         lock, self._lock = self._lock, None
         lock.release()
 
-    def sweep(self) -> None:
+    def remove_partial_files(self) -> None:
         """Remove partial files of a killed process."""
         for folder in (self.path, self.checkpoints, self.best_model.parent):
             for file in folder.glob(".*.tmp"):

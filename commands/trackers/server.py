@@ -122,7 +122,7 @@ class BodyServer:
             started(f"listening on {' and '.join(where)}")
             while not stopped():
                 await asyncio.sleep(TICK)
-                self.udp.sweep()
+                self.udp.forget_silent()
 
     def summary(self) -> str:
         """One line about what was done."""

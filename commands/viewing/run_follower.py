@@ -56,7 +56,7 @@ class RunFollower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no further."""
+        """Stop looking for new models."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=10.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from ambulo.common.command_line import Arg, Command, CommandLine, Flags
+from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.flag_types import one_of, positional
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo", "godot-rl": ".onnx"}
@@ -37,6 +37,4 @@ class ExportFlags(Flags):
     """run the pickled code of a Stable-Baselines3 zip; only for your own files"""
 
 
-main = Command(
-    CommandLine("ambulo export", ExportFlags), "ambulo.commands.exporting:export"
-)
+main = Command("ambulo export", ExportFlags, "ambulo.commands.exporting:export")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from ambulo.commands.data.flags import Speed
 from ambulo.common.character_flag import absolute_character
-from ambulo.common.command_line import Arg, Command, CommandLine
+from ambulo.common.command_line import Arg, Command
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.flag_types import NaturalNumber, OutFile, ending, positional
 
@@ -48,4 +48,4 @@ class FitFlags(WorkerFlags):
         return absolute_character(self.character)
 
 
-main = Command(CommandLine("ambulo fit", FitFlags), "ambulo.commands.fitting:fit")
+main = Command("ambulo fit", FitFlags, "ambulo.commands.fitting:fit")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from ambulo.common.command_line import Arg, Command, CommandLine, Flags
+from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.flag_types import (
     Count,
     Duration,
@@ -110,6 +110,5 @@ class PlaytestFlags(Flags):
 
 
 main = Command(
-    CommandLine("ambulo playtest", PlaytestFlags, EPILOG),
-    "ambulo.commands.playtesting:playtest",
+    "ambulo playtest", PlaytestFlags, "ambulo.commands.playtesting:playtest", EPILOG
 )

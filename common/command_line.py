@@ -226,10 +226,19 @@ class CommandLine(Generic[Given]):
 class Command(Generic[Given]):
     """A function of typed flags, which a command line calls."""
 
-    line: CommandLine[Given]
-    """Its flags."""
+    program: str
+    """How it is typed, such as `ambulo play`."""
+    flags: type[Given]
+    """Class of its flags."""
     function: Callable[[Given], int] | str
     """Runs it and returns its exit code; or `module:function`, imported when it runs."""
+    epilog: str = ""
+    """End of its help."""
+
+    @property
+    def line(self) -> CommandLine[Given]:
+        """Its command line."""
+        return CommandLine(self.program, self.flags, self.epilog)
 
     def __call__(self, argv: Sequence[str] | None = None) -> int:
         """Run with `argv` (None: the flags of this process); return the exit code."""
@@ -263,7 +272,7 @@ def command(
 
     def made(function: Callable[[Given], int]) -> Command[Given]:
         flags = next(iter(get_type_hints(function).values()))
-        return Command(CommandLine(program, flags, epilog), function)
+        return Command(program, flags, function, epilog)
 
     return made
 

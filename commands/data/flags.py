@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
-from ambulo.common.command_line import Arg, Command, CommandLine, Flags, Rule
+from ambulo.common.command_line import Arg, Command, Flags, Rule
 from ambulo.common.downloads import Patience
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.flag_types import (
@@ -306,19 +306,11 @@ class FetchFlags(Flags):
 
 
 convert = Command(
-    CommandLine("ambulo data convert", ConvertFlags),
-    "ambulo.commands.data.convert:convert",
+    "ambulo data convert", ConvertFlags, "ambulo.commands.data.convert:convert"
 )
-info = Command(
-    CommandLine("ambulo data info", InfoFlags), "ambulo.commands.data.info:info"
-)
+info = Command("ambulo data info", InfoFlags, "ambulo.commands.data.info:info")
 validate = Command(
-    CommandLine("ambulo data validate", ValidateFlags),
-    "ambulo.commands.data.validate:validate",
+    "ambulo data validate", ValidateFlags, "ambulo.commands.data.validate:validate"
 )
-plot = Command(
-    CommandLine("ambulo data plot", PlotFlags), "ambulo.commands.data.plot:plot"
-)
-fetch = Command(
-    CommandLine("ambulo data fetch", FetchFlags), "ambulo.commands.data.fetch:fetch"
-)
+plot = Command("ambulo data plot", PlotFlags, "ambulo.commands.data.plot:plot")
+fetch = Command("ambulo data fetch", FetchFlags, "ambulo.commands.data.fetch:fetch")

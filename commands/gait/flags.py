@@ -14,7 +14,7 @@ from ambulo.commands.data.flags import (
     SourceFlags,
     motion_ending,
 )
-from ambulo.common.command_line import Arg, Command, CommandLine, Flags
+from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.find_model import find_model
 from ambulo.common.flag_types import (
     Assignments,
@@ -252,58 +252,53 @@ class ComposeFlags(Flags):
 
 
 generate = Command(
-    CommandLine(
-        "ambulo gait generate",
-        GenerateFlags,
-        """\
+    "ambulo gait generate",
+    GenerateFlags,
+    "ambulo.commands.gait.generate:generate",
+    """\
 examples:
   ambulo gait generate --stride 1.1 --cadence 0.9 --out walk.bvh
   ambulo gait generate --set global=0.9 --cycles 8 --fps 60 --out walk.npz
   ambulo gait generate --stride 0.8 --out walk.gif
 """,
-    ),
-    "ambulo.commands.gait.generate:generate",
 )
 reference = Command(
-    CommandLine(
-        "ambulo gait reference",
-        ReferenceFlags,
-        """\
+    "ambulo gait reference",
+    ReferenceFlags,
+    "ambulo.commands.gait.reference:reference",
+    """\
 examples:
   ambulo gait reference --stride 1.1 --out walk.npz
   train_locomotion --preset imitate_walk --reference walk.npz
   ambulo gait reference --speeds 0.8 1.0 1.2 1.4 1.6 --out walks.npz
   train_locomotion --preset locomote --reference walks.npz
 """,
-    ),
-    "ambulo.commands.gait.reference:reference",
 )
 estimate = Command(
-    CommandLine("ambulo gait estimate", EstimateFlags),
-    "ambulo.commands.gait.estimate:estimate",
+    "ambulo gait estimate", EstimateFlags, "ambulo.commands.gait.estimate:estimate"
 )
 extract_cycles = Command(
-    CommandLine("ambulo gait extract-cycles", ExtractCyclesFlags),
+    "ambulo gait extract-cycles",
+    ExtractCyclesFlags,
     "ambulo.commands.gait.extract_cycles:extract_cycles",
 )
 train_estimator = Command(
-    CommandLine("ambulo gait train-estimator", EstimatorFlags),
+    "ambulo gait train-estimator",
+    EstimatorFlags,
     "ambulo.commands.gait.train_estimator:train_estimator",
 )
 report = Command(
-    CommandLine("ambulo gait report", ReportFlags), "ambulo.commands.gait.report:report"
+    "ambulo gait report", ReportFlags, "ambulo.commands.gait.report:report"
 )
 compose = Command(
-    CommandLine(
-        "ambulo gait compose",
-        ComposeFlags,
-        """\
+    "ambulo gait compose",
+    ComposeFlags,
+    "ambulo.commands.gait.compose:compose",
+    """\
 examples:
   train_locomotion --preset gait_muscle --run-name healthy
   train_locomotion --preset gait_impaired --set gait.base=runs/healthy --run-name weak
   ambulo gait compose runs/healthy runs/weak --out walks.zip
   ambulo eval walks.zip
 """,
-    ),
-    "ambulo.commands.gait.compose:compose",
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ambulo.commands.hub.errors import HubError
-from ambulo.common.command_line import Arg, Command, CommandLine, Flags
+from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.flag_types import positional
 
 
@@ -60,5 +60,5 @@ class PullFlags(Flags):
     """replace a pulled model of the same name"""
 
 
-push = Command(CommandLine("ambulo push", PushFlags), "ambulo.commands.hub.push:run")
-pull = Command(CommandLine("ambulo pull", PullFlags), "ambulo.commands.hub.pull:run")
+push = Command("ambulo push", PushFlags, "ambulo.commands.hub.push:run")
+pull = Command("ambulo pull", PullFlags, "ambulo.commands.hub.pull:run")

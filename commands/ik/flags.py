@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ambulo.commands.data.flags import MotionFolders, SourceFlags
-from ambulo.common.command_line import Arg, Command, CommandLine
+from ambulo.common.command_line import Arg, Command
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.flag_types import Count, OutFile, above, ending, within
 from ambulo.ik.data import MIN_UNIQUE, POSE_FPS, SEQUENCE_FPS, STEP
@@ -57,10 +57,8 @@ class SequencesFlags(SourceFlags, WorkerFlags):
 
 
 extract = Command(
-    CommandLine("ambulo ik extract", ExtractFlags),
-    "ambulo.commands.ik.extract:extract_poses",
+    "ambulo ik extract", ExtractFlags, "ambulo.commands.ik.extract:extract_poses"
 )
 sequences = Command(
-    CommandLine("ambulo ik sequences", SequencesFlags),
-    "ambulo.commands.ik.sequences:sequences",
+    "ambulo ik sequences", SequencesFlags, "ambulo.commands.ik.sequences:sequences"
 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Annotated, ClassVar
 
-from ambulo.common.command_line import Arg, Command, CommandLine, Flags
+from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.engine_flags import EngineFlags
 from ambulo.common.flag_types import (
     Assignments,
@@ -117,22 +117,17 @@ class CompareFlags(Flags):
 
 
 sweep = Command(
-    CommandLine(
-        SweepFlags.program,
-        SweepFlags,
-        _usage(SweepFlags.program, "[--seeds N] [--set KEY=A,B ...]"),
-    ),
+    SweepFlags.program,
+    SweepFlags,
     "ambulo.commands.sweeps.sweep:sweep",
+    _usage(SweepFlags.program, "[--seeds N] [--set KEY=A,B ...]"),
 )
 tune = Command(
-    CommandLine(
-        TuneFlags.program,
-        TuneFlags,
-        _usage(TuneFlags.program, "[--trials N] [--search KEY=RANGE ...]"),
-    ),
+    TuneFlags.program,
+    TuneFlags,
     "ambulo.commands.sweeps.tune:tune",
+    _usage(TuneFlags.program, "[--trials N] [--search KEY=RANGE ...]"),
 )
 compare = Command(
-    CommandLine("ambulo compare", CompareFlags),
-    "ambulo.commands.sweeps.compare:compare",
+    "ambulo compare", CompareFlags, "ambulo.commands.sweeps.compare:compare"
 )

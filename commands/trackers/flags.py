@@ -10,7 +10,7 @@ from typing import Annotated
 
 from ambulo.commands.data.flags import motion_ending
 from ambulo.commands.network_flags import ServerFlags
-from ambulo.common.command_line import Arg, Command, CommandLine, Flags
+from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.flag_types import (
     Count,
     OutFile,
@@ -122,10 +122,11 @@ class TrackServerFlags(ServerFlags):
 
 
 track = Command(
-    CommandLine("ambulo track", TrackFlags, _TRACK),
-    "ambulo.commands.trackers.track:track",
+    "ambulo track", TrackFlags, "ambulo.commands.trackers.track:track", _TRACK
 )
 track_server = Command(
-    CommandLine("ambulo track-server", TrackServerFlags, _SERVER),
+    "ambulo track-server",
+    TrackServerFlags,
     "ambulo.commands.trackers.server:track_server",
+    _SERVER,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from ambulo.common.command_line import Arg, Command, CommandLine, Flags
+from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.flag_types import Port, Positive, Seed, positional, within
 from ambulo.configs.errors import ConfigError
 
@@ -94,10 +94,7 @@ class WatchFlags(WindowFlags):
     """folder of the run"""
 
 
-play = Command(
-    CommandLine("ambulo play", PlayFlags, _PLAY), "ambulo.commands.viewing.serving:play"
-)
+play = Command("ambulo play", PlayFlags, "ambulo.commands.viewing.serving:play", _PLAY)
 watch = Command(
-    CommandLine("ambulo watch", WatchFlags, _WATCH),
-    "ambulo.commands.viewing.serving:watch",
+    "ambulo watch", WatchFlags, "ambulo.commands.viewing.serving:watch", _WATCH
 )

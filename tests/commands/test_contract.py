@@ -105,7 +105,7 @@ def test_functions_named_as_text_take_the_flags(words: tuple[str, ...]) -> None:
     command = getattr(import_module(module), name)
     if isinstance(command, Command) and isinstance(command.function, str):
         [flags, *_] = get_type_hints(command.loaded()).values()
-        assert issubclass(command.line.flags, flags)
+        assert issubclass(command.flags, flags)
 
 
 def flags_of(words: tuple[str, ...]) -> type[Flags]:
@@ -113,7 +113,7 @@ def flags_of(words: tuple[str, ...]) -> type[Flags]:
     module, _, name = LEAVES[words].target.partition(":")
     command = getattr(import_module(module), name)
     if isinstance(command, Command):
-        return command.line.flags
+        return command.flags
     flags: type[Flags] = command.__self__.flag_class  # `main` of a training
     return flags
 

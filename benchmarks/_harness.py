@@ -22,7 +22,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 from rich.console import Console
 
-from ambulo.common.errors import front_door
+from ambulo.common.errors import cli_entry_point
 from ambulo.common.files import without_nan, write_atomic
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError
@@ -52,7 +52,7 @@ def run(
     """
     script = sys.modules[measure.__module__]
 
-    @front_door
+    @cli_entry_point
     def main(argv: Sequence[str] | None = None) -> int:
         parser = options_of(measure, script.__doc__ or "")
         words = sys.argv[1:] if argv is None else list(argv)

@@ -49,7 +49,7 @@ def fastest(rig: Rig, place: Sequence[float], solve: Solve) -> tuple[float, bool
 
 
 def measure(every: int = 1) -> dict[str, Any]:
-    """Every so many of the places, by layers and by a solver that begins anew."""
+    """Measure every `every`-th place, by layers and by a solver without warm start."""
     rig = load_rig()
     solver, standing = NeuralIKSolver(rig), standing_pose(rig)
 

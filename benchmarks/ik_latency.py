@@ -117,7 +117,7 @@ def pool_times(
 def mink_rows(
     rig: Rig, truth: Pose, start: Pose
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Times of mink, [us], and how near its steps come."""
+    """Times of mink, [us], and the errors that its steps leave."""
     import mink
 
     skeleton, spec = rig.skeleton, mujoco.MjSpec()

@@ -1,8 +1,8 @@
 """How well commands are followed: constant speeds and turns, each for 20 s.
 
-Each body starts at a random phase and a random speed and is then told one speed and one
-turning rate, which it keeps. Told: the share on its feet to the end and, of these bodies
-from second 5 on, how far their mean speed and turning rate are from the command. Beside
+Each body starts at a random phase and a random speed and is then given one speed and one
+turning rate, which it keeps. Results: the fraction on its feet to the end and, of these
+bodies from second 5 on, the distance of mean speed and turning rate from the command. Beside
 each policy plays what is built in (the gaits and their balance controller, an action of 0).
 
     python benchmarks/locomotion_commands.py --models locomote runs/mine

@@ -1,4 +1,4 @@
-"""Files of other makers on our bodies: how near is what comes out to what their joints do?
+"""Retargeting of files of other programs: errors against the joints of the source.
 
 Clips are written as other programs write them (names, trees, rest poses or offsets that are no
 pose, axes, units, Euler orders, channels: `tests/fixtures/rigs.py`), read again and retargeted

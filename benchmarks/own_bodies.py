@@ -156,7 +156,7 @@ def tracked(
 def trained(
     file: str, clip: Path, reference: Reference, trial: Trial
 ) -> dict[str, float]:
-    """The same of a policy that is trained on the fitted clip."""
+    """Return the scores of a policy that is trained on the fitted clip."""
     name = f"{clip.stem}_{trial.seed}"
     if not (trial.folder / name).is_dir():
         words = ["--preset", "track_quick", "--character", file, "--run-name", name]

@@ -87,8 +87,8 @@ def parser_at(target: str) -> Parser | None:
     """Return the parser of the command `module:attribute`; None if it lacks packages."""
     module, _, attribute = target.partition(":")
     try:
-        found = getattr(import_module(module), attribute)
-        parser: Parser = getattr(found, "__self__", found).parser()
+        result = getattr(import_module(module), attribute)
+        parser: Parser = getattr(result, "__self__", result).parser()
         return parser  # that of a training's `main` is the training's
     except ImportError as error:
         if missing_package(error) is None:

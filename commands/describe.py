@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ambulo.common.command_line import Flags, command
 from ambulo.common.flag_types import positional
 from ambulo.common.setting_flags import SettingFlags
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.configs.presets import preset_folders
-from ambulo.configs.vr import NavigationConfig
+
+if TYPE_CHECKING:
+    from ambulo.configs.vr import NavigationConfig
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,8 @@ class PresetsFlags(Flags):
 @command("ambulo presets")
 def presets(flags: PresetsFlags) -> int:
     """Print a table of the presets, or one of them as JSON."""
+    from ambulo.configs.presets import preset_folders
+
     folders = preset_folders()
     if flags.name is not None:
         kind, _, name = flags.name.rpartition("/")

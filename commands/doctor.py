@@ -91,12 +91,12 @@ class DoctorFlags(Flags):
 @command("ambulo doctor")
 def main(flags: DoctorFlags) -> int:
     """Print the state of this machine; the exit code is 0 if it is healthy."""
-    found = diagnose()
+    result = diagnose()
     if flags.json:
-        print(json.dumps(found.to_json(), indent=2))
+        print(json.dumps(result.to_json(), indent=2))
     else:
-        print("\n".join(report(found)))
-    return 0 if found.healthy else BROKEN
+        print("\n".join(report(result)))
+    return 0 if result.healthy else BROKEN
 
 
 def diagnose() -> Diagnosis:

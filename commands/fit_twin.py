@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from ambulo.common.command_line import Arg, Flags, command
-from ambulo.common.console import announce
 from ambulo.common.files import write_atomic
 from ambulo.common.flag_types import Count, OutFile, Seed, positional, rule
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.twin import TwinConfig
+
+if TYPE_CHECKING:
+    from ambulo.configs.twin import TwinConfig
 
 EPILOG = """\
 examples:
@@ -47,6 +48,8 @@ class FitTwinFlags(Flags):
 @command("ambulo fit-twin", EPILOG)
 def main(flags: FitTwinFlags) -> int:
     """Measure a walker and write its twin."""
+    from ambulo.common.console import announce
+
     twin = measured_twin(flags)
     path = resolve_path(flags.out)
     write_atomic(path, twin.to_json())
@@ -64,6 +67,7 @@ def measured_twin(flags: FitTwinFlags) -> TwinConfig:
         slowed,
         wall_walks,
     )
+    from ambulo.common.console import announce
     from ambulo.envs.vr.body.walker import find_walker
 
     walker = find_walker(flags.walker, flags.body)

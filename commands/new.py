@@ -12,8 +12,6 @@ from ambulo.common.files import write_atomic
 from ambulo.common.flag_types import positional
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.task_registry import GROUP, name_fault
-from ambulo.configs.tasks import environment_id
 
 _PROJECT = """\
 [build-system]
@@ -33,13 +31,19 @@ py-modules = ["{name}"]
 """
 
 
+def _task_name(name: str) -> str:
+    from ambulo.configs.task_registry import name_fault
+
+    return name_fault(name)
+
+
 @dataclass(frozen=True, kw_only=True)
 class NewFlags(Flags):
     """Write a working task for simulated bodies, to be changed."""
 
     kind: Annotated[Literal["task"], positional("KIND")]
     """what to write"""
-    name: Annotated[str, positional("NAME"), name_fault]
+    name: Annotated[str, positional("NAME"), _task_name]
     """its name, such as walk_to_door"""
     out: Annotated[str, Arg("DIR")] = "."
     """folder of the file"""
@@ -50,6 +54,8 @@ class NewFlags(Flags):
 @command("ambulo new")
 def main(flags: NewFlags) -> int:
     """Write the file of a new task."""
+    from ambulo.configs.task_registry import GROUP
+
     folder = resolve_path(flags.out)
     contents = {f"{flags.name}.py": task_source(flags.name)}
     if flags.package:
@@ -80,6 +86,8 @@ def task_source(name: str) -> str:
 
 def _next_steps(name: str, folder: Path, *, package: bool) -> str:
     """Return the commands that follow."""
+    from ambulo.configs.tasks import environment_id
+
     file = folder / f"{name}.py"
     if package:
         begin, word = [f"pip install -e {folder}"], name

@@ -1,18 +1,11 @@
-"""`ambulo playtest`: let agents walk through levels, and say what is wrong with these."""
+"""`ambulo playtest`: let agents walk through levels, and report what is wrong."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Annotated, Literal
 
-from rich.console import Console
-
-from ambulo.common.command_line import Arg, Flags, command
-from ambulo.common.console import bars
-from ambulo.common.files import write_or_print
+from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.flag_types import (
     Count,
     Duration,
@@ -24,46 +17,9 @@ from ambulo.common.flag_types import (
     positional,
     within,
 )
-from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
-from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.level_io import load_levels
-from ambulo.evaluate.playtest.comparison import Comparison, compare, pairs
-from ambulo.evaluate.playtest.files import (
-    RESULT,
-    json_text,
-    result_data,
-    write_files,
-)
-from ambulo.evaluate.playtest.floor import MIN_AREA
-from ambulo.evaluate.playtest.measures import MEASURES
-from ambulo.evaluate.playtest.page import write_page
-from ambulo.evaluate.playtest.playing import Walker, make_walker
-from ambulo.evaluate.playtest.problems import (
-    Limits,
-    Problem,
-    access_rows,
-    find_problems,
-)
-from ambulo.evaluate.playtest.result import (
-    Playtest,
-    PlaytestSettings,
-    common_box,
-    playtest_level,
-)
-from ambulo.evaluate.playtest.scenes import (
-    SceneSettings,
-    SceneSource,
-    is_scene,
-    read_level,
-)
-from ambulo.evaluate.shared.report import made_folder, output_folder
-from ambulo.evaluate.shared.result import Metric
-from ambulo.evaluate.shared.tables import print_cells
+from ambulo.evaluate.playtest.limits import MIN_AREA, Limits
 
-_MOST_LINES = 20
-PROBLEMS = 1
-"""Exit code when a level fails."""
 EPILOG = """\
 exit codes: 0 fine; 1 a level has problems; 2 bad input
 
@@ -101,8 +57,8 @@ class PlaytestFlags(Flags):
     """of a scene (default: around it)"""
     godot_bin: Annotated[str | None, Arg("PROGRAM")] = None
     """the Godot program"""
-    obstacle_mask: Annotated[int, within(1, 2**32 - 1)] = SceneSettings.mask
-    """collision layers of a scene's floors and obstacles, a bit each"""
+    obstacle_mask: Annotated[int | None, within(1, 2**32 - 1)] = None
+    """collision layers of a scene's floors and obstacles, a bit each (default: 1)"""
     ignore_script_errors: bool = False
     """go on when a script of a scene fails"""
     eye_height: Annotated[float | None, Arg("M")] = None
@@ -138,196 +94,21 @@ class PlaytestFlags(Flags):
     def __post_init__(self) -> None:
         """Refuse flags of scenes with levels."""
         super().__post_init__()
-        if any(is_scene(named) for named in (self.levels, self.compare or "")):
-            return
-        for flag, changed in (
-            ("--godot-project", self.godot_project is not None),
-            ("--obstacle-mask", self.obstacle_mask != SceneSettings.mask),
-            ("--ignore-script-errors", self.ignore_script_errors),
-        ):
-            if changed:
-                raise ConfigError(
-                    f"{flag}: is for scenes of a Godot project, not for levels"
-                )
+        given = {
+            "--godot-project": self.godot_project is not None,
+            "--obstacle-mask": self.obstacle_mask is not None,
+            "--ignore-script-errors": self.ignore_script_errors,
+        }
+        for flag in (flag for flag in given if given[flag]):
+            from ambulo.evaluate.playtest.scenes import is_scene  # slow to import
 
-
-@command("ambulo playtest", EPILOG)
-def main(flags: PlaytestFlags) -> int:
-    """Play-test levels; return the exit code."""
-    levels, scene = _load(flags.levels, flags)
-    others: list[Level | None] = [None] * len(levels)
-    if flags.compare is not None:
-        others = pairs(levels, _load(flags.compare, flags)[0])
-    walker = make_walker(
-        flags.agent,
-        flags.seed,
-        eye_height=flags.eye_height,
-        trust_pickle=flags.trust_pickle,
-    )
-    limits = Limits(
-        flags.min_success, flags.max_sealed, flags.max_stuck, flags.min_coverage
-    )
-    folder = output_folder(flags.out, None, stem="playtest")
-    with made_folder(folder, advice="choose another folder with --out"):
-        tests, comparisons = _play(levels, others, scene, walker, _settings(flags))
-        problems = [find_problems(test, limits) for test in tests]
-        facts = {"command": flags.command_line, "agent": flags.agent, "agents": flags.agents,
-                 "seed": flags.seed, "limits": vars(limits)}  # fmt: skip
-        data = result_data(tests, problems, comparisons, facts)
-        write_files(folder, data, tests)
-        shown = {
-            "command": flags.command_line, "agent": flags.agent, "levels": flags.levels,
-            "journeys": f"{flags.agents} in each level, {flags.journeys}",
-            "seed": str(flags.seed), "world": "compiled",
-            "limits": f"success at least {limits.min_success:g}, sealed areas at most "
-            f"{limits.max_sealed}, stuck spots at most {limits.max_stuck}, coverage at least "
-            f"{limits.min_coverage:g}",
-        }  # fmt: skip
-        page = folder / RESULT
-        if not flags.no_report:
-            page = write_page(folder, tests, problems, comparisons, shown)
-    write_or_print(flags.json, json_text(data))
-    console = Console(stderr=flags.json == "-", highlight=False)
-    _print(console, tests, problems, comparisons)
-    name = "numbers" if flags.no_report else "report"
-    console.print(f"{name}: {page}", soft_wrap=True, markup=False)
-    return 0 if data["passed"] else PROBLEMS
-
-
-def _load(named: str, flags: PlaytestFlags) -> tuple[list[Level], SceneSource | None]:
-    """The levels of a file or folder, or that of a scene, and that scene."""
-    if not is_scene(named):
-        return load_levels(resolve_path(named), solvable=False), None
-    settings = SceneSettings(
-        project=flags.godot_project,
-        engine=flags.godot_bin,
-        mask=flags.obstacle_mask,
-        lenient=flags.ignore_script_errors,
-    )
-    level, scene = read_level(named, settings)
-    return [level], scene
-
-
-def _settings(flags: PlaytestFlags) -> PlaytestSettings:
-    return PlaytestSettings(
-        agents=flags.agents,
-        seed=flags.seed,
-        plan=flags.journeys,
-        min_area=flags.min_area,
-        seconds=flags.seconds,
-        num_envs=flags.num_envs,
-    )
-
-
-def _play(
-    levels: Sequence[Level],
-    others: Sequence[Level | None],
-    scene: SceneSource | None,
-    walker: Walker,
-    settings: PlaytestSettings,
-) -> tuple[list[Playtest], list[Comparison]]:
-    """Play-test `levels` and the other versions that some of them have."""
-    tests, comparisons = [], []
-    with bars(24) as progress:
-        for level, other in zip(levels, others, strict=True):
-            versions = [level] if other is None else [level, other]
-            space, played = common_box(versions), []
-            for version in versions:
-                task = progress.add_task(version.name, total=settings.agents)
-                played.append(
-                    playtest_level(
-                        version, walker, settings, box=space,
-                        scene=scene if version is level else None,
-                        progress=partial(progress.advance, task),
-                    )
-                )  # fmt: skip
-            tests.append(played[0])
-            if other is not None:
-                comparisons.append(compare(*played))
-    return tests, comparisons
-
-
-def _print(
-    console: Console,
-    tests: Sequence[Playtest],
-    problems: Sequence[Sequence[Problem]],
-    comparisons: Sequence[Comparison],
-) -> None:
-    """Print numbers, problems and differences."""
-    for test in tests:
-        for warning in test.warnings:
-            text = f"warning: {test.level.name}: {warning}"
-            console.print(text, soft_wrap=True, markup=False)
-    heads = ["level", "reached", "time [s]", "time / shortest", "coverage",
-             "sealed areas", "stuck spots", "collisions", "discomfort"]  # fmt: skip
-    rows = []
-    for test in tests:
-        shown = {m.name: m.text(Metric(test.metrics[m.name].value)) for m in MEASURES}
-        rows.append(
-            [
-                test.level.name, shown["success_rate"], shown["time_s"],
-                shown["time_ratio"], f"{100 * test.coverage:.1f} %",
-                str(len(test.floor.sealed())), str(len(test.spots)),
-                shown["collisions"], shown["discomfort"],
-            ]
-        )  # fmt: skip
-    print_cells(console, "", heads, rows)
-    _print_access(console, tests)
-    for test, found in zip(tests, problems, strict=True):
-        if test.scene is not None:
-            _print_scene(console, test.scene)
-        for problem in found:
-            word = "PROBLEM" if problem.fails else "note"
-            console.print(
-                f"{test.level.name}: {word}: {problem.text}",
-                soft_wrap=True,
-                markup=False,
+            if any(is_scene(named) for named in (self.levels, self.compare or "")):
+                return
+            raise ConfigError(
+                f"{flag}: is for scenes of a Godot project, not for levels"
             )
-    for comparison in comparisons:
-        _print_comparison(console, comparison)
-    if comparisons:
-        compared = {id(comparison.test) for comparison in comparisons}
-        for test in tests:
-            if id(test) not in compared:
-                name = test.level.name
-                console.print(
-                    f"{name}: not compared: the other folder has no level of this name",
-                    soft_wrap=True, markup=False,
-                )  # fmt: skip
 
 
-def _print_access(console: Console, tests: Sequence[Playtest]) -> None:
-    """Print which bodies cannot reach what."""
-    notes: dict[str, None] = {}
-    rows = []
-    for test in tests:
-        for number, access in enumerate(access_rows(test.floor)):
-            rows.append(["" if number else test.level.name, *access])
-        bodies = (body for access in test.floor.access for body in access.bodies)
-        notes |= {body.note: None for body in bodies if body.note}
-    print_cells(console, "", ["level", "body", "cannot reach"], rows, words=True)
-    for note in notes:
-        console.print(note, soft_wrap=True, markup=False)
-
-
-def _print_scene(console: Console, scene: SceneSource) -> None:
-    """Print what of a scene the level could not carry."""
-    rows = scene.to_data()["not_carried"]
-    for row in rows[:_MOST_LINES]:
-        text = f"{scene.path}: not carried: {row['path']} ({row['class']}): {row['reason']}"
-        console.print(text, soft_wrap=True, markup=False)
-    if len(rows) > _MOST_LINES:
-        console.print(f"{scene.path}: not carried: {len(rows) - _MOST_LINES} more")
-
-
-def _print_comparison(console: Console, comparison: Comparison) -> None:
-    """Print the differences of two versions."""
-    names = comparison.test.level.name, comparison.other.level.name
-    title = f"{names[0]} against {names[1]}, {comparison.common} journeys in common"
-    rows = [d.cells() for d in comparison.differences]
-    heads = ["", "level", "other", "difference [95 % interval]", ""]
-    print_cells(console, title, heads, rows)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+main = Command(
+    "ambulo playtest", PlaytestFlags, "ambulo.commands.playtesting:playtest", EPILOG
+)

@@ -112,10 +112,10 @@ def main(flags: RigClientFlags) -> int:
             replay, free = _session(client, flags, frames, interval)
             for clip, (unseen, _) in tests.items():
                 scores[clip] = _tested(client, unseen)
-    found = {flags.motion: scores_of(replay)} | scores
-    for clip, score in found.items():
+    result = {flags.motion: scores_of(replay)} | scores
+    for clip, score in result.items():
         _tell(clip, score, "tested" if clip in scores else "learned")
-    _write(flags, replay, found, free, fps)
+    _write(flags, replay, result, free, fps)
     return 0 if replay.predicted else 1
 
 
@@ -132,8 +132,8 @@ def _session(
     replay = replay_v2(client, frames, interval)
     free = None
     if flags.free_run:
-        found = _free_run(client, flags.free_run)
-        free = None if found is None else free_run_positions(found, frames[0])
+        result = _free_run(client, flags.free_run)
+        free = None if result is None else free_run_positions(result, frames[0])
     return replay, free
 
 
@@ -204,7 +204,3 @@ def _write(
         write_sheet(resolve_path(flags.picture), replay, title, free)
     if flags.gif:
         write_film(resolve_path(flags.gif), last_pass(replay, flags.passes), fps)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import sys
-import time
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -73,7 +72,8 @@ def main(flags: RigServerFlags) -> int:
             "server (--secret-file FILE closes it)",
             flags.bind,
         )
-    from ambulo.commands.rig.view import CompileView, View, report_of
+    from ambulo.commands.rig.view import View, report_of
+    from ambulo.common.console import announce, bars
     from ambulo.rig_server.character import Thresholds
     from ambulo.rig_server.clients import ServerConfig
     from ambulo.rig_server.udp import UdpServer
@@ -96,16 +96,19 @@ def main(flags: RigServerFlags) -> int:
     )
     with UdpServer(config, flags.bind, flags.port) as udp:
         # After binding, so that a port that is taken is reported at once.
-        with CompileView(live=False if flags.plain else None) as report_kernel:
-            warm_up(report_kernel)
-        with StopRequest("the frame in hand") as request:
+        announce("loading compiled code ...")
+        with bars(0) as progress:
+            task = progress.add_task("", total=None)
+
+            def compiled(kernel: str, done: int, total: int) -> None:
+                text = f"compiling (first start only): {kernel}"
+                progress.update(task, description=text, completed=done, total=total)
+
+            warm_up(compiled)
+        with StopRequest("the frame in hand", flags.seconds) as request:
             print(f"listening on {flags.bind}:{udp.port}", file=sys.stderr, flush=True)
-            end = time.monotonic() + flags.seconds if flags.seconds else float("inf")
             with View(udp.server, live=False if flags.plain else None) as tick:
-                udp.run(
-                    lambda: request.signal_number is not None or time.monotonic() > end,
-                    tick,
-                )
+                udp.run(request.due, tick)
         report = report_of(udp.server)
     saver = udp.server.clients.saver  # closing has saved every model that had changed
     report = replace(report, saved=saver.written, save_failures=saver.failed)
@@ -113,7 +116,3 @@ def main(flags: RigServerFlags) -> int:
         values = without_nan(report.to_json())
         write_atomic(resolve_path(flags.report), json.dumps(values, indent=2) + "\n")
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -10,14 +10,10 @@ from typing import Annotated, Any
 
 import ambulo
 from ambulo.common.command_line import Arg, Flags, command
-from ambulo.common.console import bars
-from ambulo.common.find_model import find_model
 from ambulo.common.flag_types import Count, Seed, positional
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import ModelFileError
-from ambulo.evaluate.shared.minari_data import check_identifier
-from ambulo.policies.registry import spec_of
 
 ROOT_VARIABLE = "MINARI_DATASETS_PATH"
 """Environment variable of Minari that names the folder of data sets."""
@@ -49,6 +45,10 @@ class RolloutsFlags(Flags):
 @command("ambulo rollouts")
 def main(flags: RolloutsFlags) -> int:
     """Record a data set."""
+    from ambulo.common.find_model import find_model
+    from ambulo.evaluate.shared.minari_data import check_identifier
+    from ambulo.policies.registry import spec_of
+
     file = find_model(flags.model)
     spec = spec_of(file)
     identifier = flags.id or f"ambulo/{file.stem.replace('.', '_')}-v0"
@@ -75,6 +75,7 @@ def _record(
     import h5py  # noqa: F401
     import minari  # noqa: F401
 
+    from ambulo.common.console import bars
     from ambulo.envs.json_spec import json_spec
     from ambulo.evaluate.shared.minari_data import MinariWriter, rollouts
 

@@ -5,20 +5,21 @@ and which values are allowed (`ambulo.common.flag_types`), the docstrings under 
 the help. argparse reads the command line: measured with six flags, `--help` takes 0.09 s
 of CPU time with it, 0.48 s with cyclopts 5.5 or tyro 1.0 and 0.76 s with typer 0.29; and
 none of these has flags whose value may be left out (`--json [FILE]`).
+
+Help and refused flags must not wait for slow imports: where the function needs any, the
+flags are in a module of their own, whose `Command` names the function as text.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
 import functools
 import inspect
 import shlex
-import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from pathlib import Path
+from importlib import import_module
 from types import NoneType
 from typing import (
     Annotated,
@@ -32,7 +33,8 @@ from typing import (
     get_type_hints,
 )
 
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.errors import Parser, cli_entry_point
+from ambulo.configs.class_source import attribute_docs
 from ambulo.configs.errors import ConfigError
 
 Mark = TypeVar("Mark")
@@ -61,7 +63,7 @@ class Arg:
     hidden: bool = False
     """Whether the help leaves it out."""
     help: str = ""
-    """What it is, where no docstring says it."""
+    """Its meaning, where no docstring gives it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +94,7 @@ class Argument:
     default: Any
     """`MISSING` where a value is needed."""
     marks: tuple[Any, ...]
-    """What `Annotated` says of it: an `Arg`, rules and others."""
+    """The marks in `Annotated`: an `Arg`, rules and others."""
 
     def mark(self, kind: type[Mark]) -> Mark | None:
         """Return the last mark of a class."""
@@ -160,7 +162,8 @@ class Argument:
     @property
     def help(self) -> str:
         """Its docstring, with the default where that is a value."""
-        text = self.arg.help or field_docs(self.owner).get(self.name, "")
+        text = self.arg.help or attribute_docs(self.owner).get(self.name, "")
+        text = " ".join(text.split())
         value = self.default
         if value not in (None, MISSING, (), "") and not isinstance(value, bool):
             if isinstance(value, tuple):
@@ -181,19 +184,18 @@ class CommandLine(Generic[Given]):
     """How it is typed, such as `ambulo play`."""
     flags: type[Given]
     """Class of its flags."""
-    epilog: str | Callable[[], str] = ""
-    """End of its help, or a function that makes it where that is slow."""
+    epilog: str = ""
+    """End of its help."""
     description: str = ""
-    """What it does; default: the docstring of `flags`."""
+    """Its purpose; default: the docstring of `flags`."""
 
     def parser(self) -> Parser:
         """Return the parser of its flags."""
-        epilog, text = self.epilog, self.description or self.flags.__doc__ or ""
+        text = self.description or self.flags.__doc__ or ""
         parser = Parser(
             prog=self.program,
             description=textwrap.fill(" ".join(text.split()), 88),
-            epilog=None if callable(epilog) else epilog,
-            late_epilog=epilog if callable(epilog) else None,
+            epilog=self.epilog,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             allow_abbrev=False,
         )
@@ -224,14 +226,35 @@ class CommandLine(Generic[Given]):
 class Command(Generic[Given]):
     """A function of typed flags, which a command line calls."""
 
-    line: CommandLine[Given]
-    """Its flags."""
-    function: Callable[[Given], int]
-    """Runs it and returns its exit code."""
+    program: str
+    """How it is typed, such as `ambulo play`."""
+    flags: type[Given]
+    """Class of its flags."""
+    function: Callable[[Given], int] | str
+    """Runs it and returns its exit code; or `module:function`, imported when it runs."""
+    epilog: str = ""
+    """End of its help."""
+
+    @property
+    def line(self) -> CommandLine[Given]:
+        """Its command line."""
+        return CommandLine(self.program, self.flags, self.epilog)
 
     def __call__(self, argv: Sequence[str] | None = None) -> int:
         """Run with `argv` (None: the flags of this process); return the exit code."""
-        return front_door(lambda words: self.function(self.parse(words or ())))(argv)
+        return cli_entry_point(lambda words: self.run(self.parse(words or ())))(argv)
+
+    def run(self, flags: Given) -> int:
+        """Run with parsed flags; return the exit code."""
+        return self.loaded()(flags)
+
+    def loaded(self) -> Callable[[Given], int]:
+        """Return the function, imported where it is named as text."""
+        if not isinstance(self.function, str):
+            return self.function
+        module, _, name = self.function.partition(":")
+        function: Callable[[Given], int] = getattr(import_module(module), name)
+        return function
 
     def parser(self) -> Parser:
         """Return the parser of its flags."""
@@ -243,28 +266,23 @@ class Command(Generic[Given]):
 
 
 def command(
-    program: str, epilog: str | Callable[[], str] = ""
+    program: str, epilog: str = ""
 ) -> Callable[[Callable[[Given], int]], Command[Given]]:
-    """Make a function of one `Flags` class the command `program`.
-
-    Args:
-        program: How it is typed, such as `ambulo play`.
-        epilog: End of the help, or a function that makes it where that is slow.
-    """
+    """Make a function of one `Flags` class the command `program` (typed so)."""
 
     def made(function: Callable[[Given], int]) -> Command[Given]:
         flags = next(iter(get_type_hints(function).values()))
-        return Command(CommandLine(program, flags, epilog), function)
+        return Command(program, flags, function, epilog)
 
     return made
 
 
 def checked(flags: type[Flags], values: Mapping[str, Any]) -> dict[str, Any]:
     """Return `values` of fields, lists as tuples; `ConfigError` if one breaks a rule."""
-    found = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    result = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     for argument in arguments_of(flags):
-        argument.check(found.get(argument.name))
-    return found
+        argument.check(result.get(argument.name))
+    return result
 
 
 def arguments_of(flags: type[Flags]) -> tuple[Argument, ...]:
@@ -276,14 +294,14 @@ def arguments_of(flags: type[Flags]) -> tuple[Argument, ...]:
 @functools.cache
 def _arguments_of(flags: Any) -> tuple[Argument, ...]:
     defaults = {one.name: one.default for one in fields(flags)}
-    found: dict[str, Argument] = {}
+    result: dict[str, Argument] = {}
     for owner in flags.__mro__:
         # Not `get_type_hints`: rules in its annotations see no names of their module.
         for name, hint in inspect.get_annotations(owner, eval_str=True).items():
-            if name in defaults and name not in found:
+            if name in defaults and name not in result:
                 kind, marks = _parts(hint)
-                found[name] = Argument(name, owner, kind, defaults[name], tuple(marks))
-    return tuple(found.values())
+                result[name] = Argument(name, owner, kind, defaults[name], tuple(marks))
+    return tuple(result.values())
 
 
 def _parts(hint: Any) -> tuple[Any, list[Any]]:
@@ -298,22 +316,3 @@ def _parts(hint: Any) -> tuple[Any, list[Any]]:
         kind, marks = _parts(inside[0])
         return tuple[kind, ...], marks  # type: ignore[valid-type]
     return hint, []
-
-
-@functools.cache
-def field_docs(owner: type) -> dict[str, str]:
-    """Return the docstring under each field of a class, as one line each."""
-    file = getattr(sys.modules[owner.__module__], "__file__", None)
-    if file is None or not Path(file).is_file():
-        return {}
-    docs = {}
-    for node in ast.parse(Path(file).read_text("utf-8")).body:
-        if isinstance(node, ast.ClassDef) and node.name == owner.__name__:
-            for line, after in zip(node.body, node.body[1:], strict=False):
-                match line, after:
-                    case (
-                        ast.AnnAssign(target=ast.Name(id=name)),
-                        ast.Expr(value=ast.Constant(value=str(text))),
-                    ):
-                        docs[name] = " ".join(text.split())
-    return docs

@@ -11,11 +11,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import requests
-from urllib3.exceptions import HTTPError
+from typing import TYPE_CHECKING
 
 from ambulo.configs.errors import AmbuloError
+
+if TYPE_CHECKING:
+    import requests
 
 Arrived = Callable[[int, int | None], None]
 """Called after each piece: bytes of the file so far, and in all if the server states it."""
@@ -116,9 +117,11 @@ def download(
             break
         except _InterruptedError as error:
             if attempt == patience.attempts:
-                kept = "; what arrived is kept, run it again" if part.exists() else ""
+                selected = (
+                    "; what arrived is kept, run it again" if part.exists() else ""
+                )
                 raise DownloadError(
-                    f"{url}: {error} ({attempt} attempts){kept}"
+                    f"{url}: {error} ({attempt} attempts){selected}"
                 ) from None
             pause = patience.pause * 2.0 ** (attempt - 1)
             time.sleep(min(max(pause, error.wait), patience.longest))
@@ -146,6 +149,9 @@ def _continue(
     arrived: Arrived,
 ) -> None:
     """One attempt: the rest of the file, or all of it."""
+    import requests
+    from urllib3.exceptions import HTTPError
+
     try:
         _receive(session, url, part, version, patience, arrived)
     except _TooLargeError:
@@ -311,6 +317,8 @@ def _too_slow(patience: Patience) -> str:
 
 def _reason(error: Exception, patience: Patience) -> str:
     """Why a connection failed, in words."""
+    import requests
+
     text = str(error)
     if isinstance(error, requests.Timeout) or "Read timed out" in text:
         return f"no answer for {patience.timeout:g} s"

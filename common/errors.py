@@ -25,19 +25,6 @@ INTERRUPTED = 130
 class Parser(argparse.ArgumentParser):
     """An argument parser with one-line errors, like all other errors."""
 
-    def __init__(
-        self, *args: Any, late_epilog: Callable[[], str] | None = None, **kwargs: Any
-    ) -> None:
-        """As argparse; `late_epilog` computes an epilog that is slow to make."""
-        super().__init__(*args, **kwargs)
-        self._late_epilog = late_epilog
-
-    def format_help(self) -> str:
-        """Return the help."""
-        if self._late_epilog is not None:
-            self.epilog = self._late_epilog()
-        return super().format_help()
-
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a value that is none of the choices, and name the nearest."""
         if action.choices is not None and value not in action.choices:
@@ -49,7 +36,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(USER_ERROR, f"ambulo: error: {message} (--help tells more)\n")
 
 
-def front_door(main: Main) -> MainWithDefault:
+def cli_entry_point(main: Main) -> MainWithDefault:
     """Wrap a command's `main(argv) -> exit code`.
 
     `AmbuloError`, `OSError` (full disk, read-only folder) and `MemoryError` become

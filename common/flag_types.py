@@ -58,8 +58,8 @@ def names_of(names: Callable[[], Iterable[str]], what: str) -> Rule:
     each = one_of(names, what)
 
     def fault(text: str) -> str | None:
-        found = (each(name.strip()) for name in text.split(",") if name)
-        return next((rule for rule in found if rule), None)
+        result = (each(name.strip()) for name in text.split(",") if name)
+        return next((rule for rule in result if rule), None)
 
     return fault
 
@@ -95,8 +95,6 @@ OutFile = Annotated[str, Arg("FILE"), _writable]
 """File that will be written: its folder is there, and can be written to."""
 JsonFile = Annotated[OutFile, Arg("FILE", bare="-")]
 """File of results as JSON; `-`, or the flag alone, is standard output."""
-Repeated = Arg(repeated=True)
-"""Mark of a tuple to which each flag adds one value."""
 Assignments = Annotated[
     tuple[str, ...], Arg("NAME=VALUE", names=("--set",), repeated=True)
 ]
@@ -115,16 +113,16 @@ def assignment(
 
 def numbers_of(texts: Iterable[str]) -> dict[str, float]:
     """Return the numbers in `NAME=NUMBER` texts by name; `ConfigError` for others."""
-    found = {}
+    result = {}
     for text in texts:
         name, value = assignment(text, "NAME=VALUE, VALUE a number")
         try:
-            found[name] = float(value)
+            result[name] = float(value)
         except ValueError:
             raise ConfigError(
                 f"--set {text:.60}: expected NAME=VALUE, VALUE a number"
             ) from None
-    return found
+    return result
 
 
 def _log_level(name: str) -> str | None:

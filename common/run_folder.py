@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import logging
 import os
@@ -10,7 +9,6 @@ import platform
 import re
 import shlex
 import shutil
-import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,8 +21,6 @@ from ambulo.common.paths import resolve_path, typed_command
 from ambulo.configs.errors import ModelFileError, RunFolderError
 from ambulo.configs.names import RUN
 from ambulo.configs.reading import read_regular_text
-from ambulo.policies.files.archive import read_archive
-from ambulo.policies.registry import model_kinds
 
 log = logging.getLogger(__name__)
 
@@ -175,6 +171,8 @@ class RunFolder:
         if self.kind:
             self.read(checkpoint)
         else:
+            from ambulo.policies.files.archive import read_archive
+
             read_archive(checkpoint)
 
     @classmethod
@@ -185,6 +183,7 @@ class RunFolder:
             ModelFileError: The file is damaged, or no checkpoint of this kind of run.
         """
         from ambulo.policies.files.model_file import load_model
+        from ambulo.policies.registry import model_kinds
 
         return load_model(checkpoint, model_kinds()[cls.kind].header)
 
@@ -226,7 +225,7 @@ class RunFolder:
             return
         self._lock = FolderLock(self.path, "a training")
         if self.exists:
-            self.sweep()
+            self.remove_partial_files()
 
     def release(self) -> None:
         """Let other trainings use the folder."""
@@ -235,7 +234,7 @@ class RunFolder:
         lock, self._lock = self._lock, None
         lock.release()
 
-    def sweep(self) -> None:
+    def remove_partial_files(self) -> None:
         """Remove partial files of a killed process."""
         for folder in (self.path, self.checkpoints, self.best_model.parent):
             for file in folder.glob(".*.tmp"):
@@ -325,7 +324,7 @@ class RunFolder:
 def provenance(seed: int) -> dict[str, Any]:
     """Return versions, source state, platform, seed and start time of a run."""
     return {
-        "ambulo": importlib.metadata.version("ambulo"),
+        "ambulo": installed_version("ambulo"),
         "git": git_state(),
         "python": platform.python_version(),
         "packages": {
@@ -342,9 +341,11 @@ def provenance(seed: int) -> dict[str, Any]:
 
 def installed_version(package: str) -> str | None:
     """Return the version of an installed package, or None."""
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return importlib.metadata.version(package)
-    except importlib.metadata.PackageNotFoundError:
+        return version(package)
+    except PackageNotFoundError:
         return None
 
 
@@ -361,6 +362,8 @@ def git_state() -> dict[str, Any] | None:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
+    import subprocess
+
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments],

@@ -5,24 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from ambulo.common.command_line import Arg, Flags
 from ambulo.common.flag_types import Assignments, assignment
 from ambulo.common.paths import resolve_path
-from ambulo.configs.base import (
-    Config,
-    group_class,
-    merge_settings,
-    parse,
-    plain_types,
-    read_json,
-)
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.json_text import json_value
-from ambulo.configs.presets import PresetFolder
 
-Settings = TypeVar("Settings", bound=Config)
+if TYPE_CHECKING:
+    from ambulo.configs.base import Config
+    from ambulo.configs.presets import PresetFolder
+
+Settings = TypeVar("Settings", bound="Config")
 Change = tuple[str, Any, str]
 """A dotted key, its new value, and its flag."""
 
@@ -40,6 +35,8 @@ class SettingFlags(Flags):
 
     def base_of(self, presets: PresetFolder[Settings]) -> Settings:
         """Return the preset, or the defaults, updated with the settings of the file."""
+        from ambulo.configs.base import parse, read_json
+
         config = presets.load(self.preset) if self.preset else presets.config()
         if not self.config:
             return config
@@ -110,6 +107,8 @@ def parse_override(text: str) -> Change:
 
 
 def _changed(config: Settings, changes: Sequence[Change]) -> Settings:
+    from ambulo.configs.base import group_class, merge_settings, parse, plain_types
+
     data = config.explicit_settings()
     for key, value, source in changes:
         *groups, name = key.split(".")
@@ -153,4 +152,6 @@ def _current(group: Any, name: str) -> Any:
     """Return a value of a group, set or default; None if it has none."""
     if isinstance(group, Mapping):
         return group.get(name)
+    from ambulo.configs.base import Config
+
     return getattr(group, name, None) if isinstance(group, Config) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import threading
 import time
@@ -48,9 +49,17 @@ class Interrupted(Exception):
 class StopRequest:
     """Records the first signal that arrives in the context; a later one exits at once."""
 
-    def __init__(self, current: str = "this update") -> None:
-        """Start without a request; `current` names the work that is finished first."""
+    def __init__(
+        self, current: str = "this update", seconds: float | None = None
+    ) -> None:
+        """Start without a request.
+
+        Args:
+            current: Names the work that is finished first.
+            seconds: Time from now after which it is due without a signal, [s]; None: never.
+        """
         self.signal_number: int | None = None
+        self._end = math.inf if seconds is None else time.monotonic() + seconds
         self._current = current
         self._since = 0.0
         self._old: dict[int, Any] = {}
@@ -67,6 +76,10 @@ class StopRequest:
         for number, handler in self._old.items():
             signal.signal(number, handler)
         self._old = {}
+
+    def due(self) -> bool:
+        """Whether a signal has come, or the time is over."""
+        return self.signal_number is not None or time.monotonic() > self._end
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.signal_number is not None:

@@ -7,9 +7,8 @@ import os
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -21,9 +20,15 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from ambulo.configs.class_source import attribute_docs
 from ambulo.configs.errors import AmbuloError, ConfigError, nearest
 from ambulo.configs.json_text import first_problem, json_value
 from ambulo.configs.reading import read_regular_text
+
+if TYPE_CHECKING:
+    from pydantic import GetJsonSchemaHandler
+    from pydantic.json_schema import JsonSchemaValue
+    from pydantic_core import CoreSchema
 
 MAX_FILE = 2**20
 """Largest settings file, [bytes]."""
@@ -41,10 +46,23 @@ class Config(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        use_attribute_docstrings=True,
         validate_default=True,
         allow_inf_nan=False,
+        defer_build=True,
     )
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        """Return the JSON schema; the docstrings of fields are their descriptions."""
+        made = handler(schema)
+        properties = handler.resolve_ref_schema(made).get("properties", {})
+        docs = attribute_docs(cls)
+        for name, field in cls.model_fields.items():
+            if name in docs:
+                properties[field.alias or name]["description"] = docs[name]
+        return made
 
     @model_validator(mode="before")
     @classmethod
@@ -270,9 +288,3 @@ def _group_of(annotation: Any) -> type[Config] | None:
         if result is not None:
             return result
     return None
-
-
-def json_names(package: str) -> tuple[str, ...]:
-    """Return the names of the JSON files of `package` without `.json`, in order."""
-    names = (entry.name for entry in files(package).iterdir())
-    return tuple(sorted(name[:-5] for name in names if name.endswith(".json")))

@@ -141,13 +141,13 @@ class TrackerTrainingConfig(Config):
 class TrackerRunConfig(Config):
     """All settings of a training run, as saved in its folder."""
 
-    network: TrackerNetConfig = TrackerNetConfig()
+    network: TrackerNetConfig = Field(default_factory=TrackerNetConfig)
     """The network."""
-    loss: TrackerLossConfig = TrackerLossConfig()
+    loss: TrackerLossConfig = Field(default_factory=TrackerLossConfig)
     """The loss."""
-    dataset: TrackerDataConfig = TrackerDataConfig()
+    dataset: TrackerDataConfig = Field(default_factory=TrackerDataConfig)
     """The data set."""
-    training: TrackerTrainingConfig = TrackerTrainingConfig()
+    training: TrackerTrainingConfig = Field(default_factory=TrackerTrainingConfig)
     """The optimiser and schedule."""
     data: str = ""
     """The file of sequences, from `ambulo ik sequences`."""

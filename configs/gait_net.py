@@ -135,13 +135,13 @@ class GaitNetTrainingConfig(Config):
 class GaitNetRunConfig(Config):
     """All settings of a training run, as saved in its folder."""
 
-    network: GaitNetConfig = GaitNetConfig()
+    network: GaitNetConfig = Field(default_factory=GaitNetConfig)
     """The network."""
-    loss: GaitNetLossConfig = GaitNetLossConfig()
+    loss: GaitNetLossConfig = Field(default_factory=GaitNetLossConfig)
     """The loss."""
-    dataset: GaitNetDataConfig = GaitNetDataConfig()
+    dataset: GaitNetDataConfig = Field(default_factory=GaitNetDataConfig)
     """The data set."""
-    training: GaitNetTrainingConfig = GaitNetTrainingConfig()
+    training: GaitNetTrainingConfig = Field(default_factory=GaitNetTrainingConfig)
     """The optimiser and schedule."""
     data: tuple[str, ...] = ()
     """Folders or files of refined sequences."""

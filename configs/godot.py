@@ -8,11 +8,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.types import Count, Fraction, NonNegative, Positive, Steps, Widths
 from ambulo.configs.vr_learning import PPOConfig, check_recurrent
 
-ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
-"""Keys of `environment` that locate engines; model files never hold them."""
 Engines = Annotated[int, Field(ge=1, le=256)]
 
 
@@ -118,9 +117,9 @@ class GodotTrainingConfig(Config):
     """Processes that have the environments: `--workers` of `--engine ray`."""
     update_threads: Annotated[int, Field(ge=1, le=256)] = 1
     """CPU threads for the network update."""
-    demonstrations: DemonstrationsConfig = DemonstrationsConfig()
+    demonstrations: DemonstrationsConfig = Field(default_factory=DemonstrationsConfig)
     """Behaviour cloning at the beginning."""
-    self_play: SelfPlayConfig | None = SelfPlayConfig()
+    self_play: SelfPlayConfig | None = Field(default_factory=SelfPlayConfig)
     """Opponents that are past selves, for kinds in two teams; null: both teams learn."""
     init_from: str | None = None
     """Model whose policies a new run begins with: a file, a run folder or a shipped one."""
@@ -150,13 +149,13 @@ class GodotPPOConfig(PPOConfig):
 class GodotConfig(Config):
     """All settings of a training in a Godot game."""
 
-    environment: GameConfig = GameConfig()
+    environment: GameConfig = Field(default_factory=GameConfig)
     """The game."""
-    network: GameNetworkConfig = GameNetworkConfig()
+    network: GameNetworkConfig = Field(default_factory=GameNetworkConfig)
     """The policies."""
-    ppo: GodotPPOConfig = GodotPPOConfig()
+    ppo: GodotPPOConfig = Field(default_factory=GodotPPOConfig)
     """The learner."""
-    training: GodotTrainingConfig = GodotTrainingConfig()
+    training: GodotTrainingConfig = Field(default_factory=GodotTrainingConfig)
     """Budget and results."""
 
     def shareable(self) -> GodotConfig:

@@ -359,27 +359,31 @@ def _valid(key: str, value: object) -> Any:
 class LocomotionConfig(Config):
     """Everything about one training run."""
 
-    environment: LocomotionEnvironmentConfig = LocomotionEnvironmentConfig()
+    environment: LocomotionEnvironmentConfig = Field(
+        default_factory=LocomotionEnvironmentConfig
+    )
     """The body and the task."""
-    observations: LocomotionObservationsConfig = LocomotionObservationsConfig()
+    observations: LocomotionObservationsConfig = Field(
+        default_factory=LocomotionObservationsConfig
+    )
     """Observations of the agent."""
-    rewards: LocomotionRewardsConfig = LocomotionRewardsConfig()
+    rewards: LocomotionRewardsConfig = Field(default_factory=LocomotionRewardsConfig)
     """Reward weights."""
-    gait: GaitConfig = GaitConfig()
+    gait: GaitConfig = Field(default_factory=GaitConfig)
     """Parameters and reward of `gait`."""
-    walk: WalkCommandsConfig = WalkCommandsConfig()
+    walk: WalkCommandsConfig = Field(default_factory=WalkCommandsConfig)
     """Commands, obstacles and reflexes of `walk_commands`; `track_body` takes obstacles."""
-    trackers: TrackBodyConfig = TrackBodyConfig()
+    trackers: TrackBodyConfig = Field(default_factory=TrackBodyConfig)
     """Trackers of `track_body`."""
-    own: SerializeAsAny[Config] = Config()
+    own: SerializeAsAny[Config] = Field(default_factory=Config)
     """Settings of a user's own task, of the class in its `TaskSpec`."""
-    variation: VariationConfig = VariationConfig()
+    variation: VariationConfig = Field(default_factory=VariationConfig)
     """Other bodies and control delays in training."""
-    network: SimulationNetworkConfig = SimulationNetworkConfig()
+    network: SimulationNetworkConfig = Field(default_factory=SimulationNetworkConfig)
     """The actor and the critic."""
-    ppo: LocomotionPPOConfig = LocomotionPPOConfig()
+    ppo: LocomotionPPOConfig = Field(default_factory=LocomotionPPOConfig)
     """The learner."""
-    training: LocomotionTrainingConfig = LocomotionTrainingConfig()
+    training: LocomotionTrainingConfig = Field(default_factory=LocomotionTrainingConfig)
     """Budget and outputs."""
 
     @field_validator("own", mode="before")

@@ -75,7 +75,7 @@ class DatasetConfig(Config):
     """Streaming: frames held in memory, [MB]."""
     shard_mb: Positive = 4.0
     """Streaming: largest size of a shard, [MB]."""
-    curriculum: ActivityCurriculum = ActivityCurriculum()
+    curriculum: ActivityCurriculum = Field(default_factory=ActivityCurriculum)
     """Curriculum over activities."""
 
     @model_validator(mode="after")

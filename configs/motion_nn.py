@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.choices import MotionMode
 from ambulo.configs.motion import DatasetConfig
 from ambulo.configs.types import (
     Count,
@@ -17,13 +18,11 @@ from ambulo.configs.types import (
     Width,
 )
 
-Mode = Literal["mlp", "transformer_reg", "encoder"]
-
 
 class MotionNNConfig(Config):
     """A network that predicts the next states of a moving human23 body."""
 
-    mode: Mode = "transformer_reg"
+    mode: MotionMode = "transformer_reg"
     """`mlp` takes the whole history at once; `transformer_reg` is a causal transformer over
     frames; `encoder` is a transformer over all frames of the history that also learns to fill
     in masked frames; every mode can encode."""
@@ -130,13 +129,13 @@ class MotionTrainingConfig(Config):
 class MotionRunConfig(Config):
     """All settings of a training run, as saved in its folder."""
 
-    model: MotionNNConfig = MotionNNConfig()
+    model: MotionNNConfig = Field(default_factory=MotionNNConfig)
     """The network."""
-    loss: MotionLossConfig = MotionLossConfig()
+    loss: MotionLossConfig = Field(default_factory=MotionLossConfig)
     """The loss."""
-    training: MotionTrainingConfig = MotionTrainingConfig()
+    training: MotionTrainingConfig = Field(default_factory=MotionTrainingConfig)
     """The optimiser and schedule."""
-    dataset: DatasetConfig = DatasetConfig()
+    dataset: DatasetConfig = Field(default_factory=DatasetConfig)
     """The data set. `window` must cover history, roll-out and chunk."""
     data: tuple[str, ...] = ()
     """Folders of motion files."""

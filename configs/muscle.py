@@ -131,9 +131,9 @@ class MuscleRunConfig(Config):
 
     character: str = "myolegs"
     """The body with the muscles."""
-    network: MuscleNNConfig = MuscleNNConfig()
+    network: MuscleNNConfig = Field(default_factory=MuscleNNConfig)
     """The network, its data and its optimiser."""
-    training: MuscleTrainingConfig = MuscleTrainingConfig()
+    training: MuscleTrainingConfig = Field(default_factory=MuscleTrainingConfig)
     """The run."""
 
 

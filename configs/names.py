@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated
-
-from pydantic import AfterValidator
 
 
 @dataclass(frozen=True)
@@ -41,5 +38,3 @@ MODEL = NameRule(
     re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}"),
 )
 """Names of models, and of folders everywhere."""
-
-ModelName = Annotated[str, AfterValidator(MODEL.checked)]

@@ -194,15 +194,15 @@ class IKTrainingConfig(Config):
 class IKRunConfig(Config):
     """All settings of a training run, as saved in its folder."""
 
-    network: IKNetConfig = IKNetConfig()
+    network: IKNetConfig = Field(default_factory=IKNetConfig)
     """The network."""
-    loss: IKLossConfig = IKLossConfig()
+    loss: IKLossConfig = Field(default_factory=IKLossConfig)
     """The loss."""
-    masks: IKMaskConfig = IKMaskConfig()
+    masks: IKMaskConfig = Field(default_factory=IKMaskConfig)
     """Present targets in training; `published` networks always see all."""
-    dataset: IKDataConfig = IKDataConfig()
+    dataset: IKDataConfig = Field(default_factory=IKDataConfig)
     """Present targets in training; `published` networks always have all."""
-    training: IKTrainingConfig = IKTrainingConfig()
+    training: IKTrainingConfig = Field(default_factory=IKTrainingConfig)
     """The optimiser and schedule."""
     data: str = ""
     """The file of poses."""

@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from importlib.resources import files
 from io import BufferedReader
 from pathlib import Path
 
@@ -64,3 +65,9 @@ def _check(status: os.stat_result, path: Path, most: int | None) -> None:
 def _open(path: str, flags: int) -> int:
     """Open a file without blocking on a pipe that has no writer."""
     return os.open(path, flags | _NO_WAIT)
+
+
+def json_names(package: str) -> tuple[str, ...]:
+    """Return the names of the JSON files of `package` without `.json`, in order."""
+    names = (entry.name for entry in files(package).iterdir())
+    return tuple(sorted(name[:-5] for name in names if name.endswith(".json")))

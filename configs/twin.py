@@ -8,8 +8,9 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ambulo.configs.base import Config, json_names, load_json
+from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.reading import json_names
 from ambulo.configs.types import NonNegative, Positive
 
 Span = tuple[float, float]

@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from ambulo.configs.base import Config
+from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.configs.scenes import check_scene
 from ambulo.configs.types import Count, Fraction, NonNegative, Positive, Steps
@@ -39,9 +40,6 @@ MOTION_FEATURES = {"none": 0, "motion_nn": 256}
 
 _RETIRED = ("plan_margin", "plan_walls", "surroundings")
 """Keys of `observations` in files of earlier versions that have no effect any more."""
-ENGINE_PLACES = ("godot_url", "godot_bin", "godot_project")
-"""Keys of `environment` that locate engines. Only the user who runs a command may set them:
-they are neither written to model files nor read from them."""
 
 
 class NavigationObservationsConfig(Config):
@@ -312,19 +310,23 @@ class NavigationTrainingConfig(Config):
 class NavigationConfig(Config):
     """Everything about one training run."""
 
-    network: NavigationNetworkConfig = NavigationNetworkConfig()
+    network: NavigationNetworkConfig = Field(default_factory=NavigationNetworkConfig)
     """The actor and the critic."""
-    ppo: PPOConfig = PPOConfig()
+    ppo: PPOConfig = Field(default_factory=PPOConfig)
     """The learner."""
-    rewards: NavigationRewardsConfig = NavigationRewardsConfig()
+    rewards: NavigationRewardsConfig = Field(default_factory=NavigationRewardsConfig)
     """Reward weights."""
-    observations: NavigationObservationsConfig = NavigationObservationsConfig()
+    observations: NavigationObservationsConfig = Field(
+        default_factory=NavigationObservationsConfig
+    )
     """Observations of the agent."""
-    actions: NavigationActionsConfig = NavigationActionsConfig()
+    actions: NavigationActionsConfig = Field(default_factory=NavigationActionsConfig)
     """Actions of the agent."""
-    environment: NavigationEnvironmentConfig = NavigationEnvironmentConfig()
+    environment: NavigationEnvironmentConfig = Field(
+        default_factory=NavigationEnvironmentConfig
+    )
     """The world and the task."""
-    training: NavigationTrainingConfig = NavigationTrainingConfig()
+    training: NavigationTrainingConfig = Field(default_factory=NavigationTrainingConfig)
     """Budget and outputs."""
 
     @model_validator(mode="after")

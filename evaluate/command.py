@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ambulo.common.command_line import Command, CommandLine, arguments_of
+from ambulo.common.command_line import Command, arguments_of
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import ConfigError, ModelFileError, RenderError
@@ -102,8 +102,10 @@ def _evaluate(flags: EvalFlags, command: str, only: str | None = None) -> int:
 
 
 main = Command(
-    CommandLine("ambulo eval", all_eval_flags(), EPILOG),
+    "ambulo eval",
+    all_eval_flags(),
     lambda flags: _evaluate(flags, flags.command_line),
+    EPILOG,
 )
 """The command."""
 

@@ -16,8 +16,9 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.base import Config, json_names, load_json, parse
+from ambulo.configs.base import Config, load_json, parse
 from ambulo.configs.errors import SkeletonError, nearest
+from ambulo.configs.reading import json_names
 from ambulo.motion.kinematics import rest_kinematics
 from ambulo.motion.rotations import SwingTwist, from_swing_twist
 from ambulo.motion.skeleton import Skeleton, frozen

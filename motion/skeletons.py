@@ -13,8 +13,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field
 
-from ambulo.configs.base import Config, json_names, load_json, parse
+from ambulo.configs.base import Config, load_json, parse
 from ambulo.configs.errors import SkeletonError, nearest
+from ambulo.configs.reading import json_names
 from ambulo.motion.skeleton import Skeleton
 
 SKELETONS = json_names("ambulo.configs.skeletons")

@@ -101,9 +101,9 @@ class FastPPO(PPO):
         self.critic_only = False
         """Updates teach the critic alone; the actor stays as it is."""
         self.guide: Guide | None = None
-        """What pulls the mean actions to its own; None: nothing."""
+        """Pulls the mean actions towards its own; None: no guide."""
         self.workers: Workers | None = None
-        """Who makes the roll-outs; None: this process."""
+        """Workers that make the roll-outs; None: this process does."""
         self.exchange: GradientExchange | None = None
         """The other learners of its group; None: it learns alone."""
         super().__init__(*args, **kwargs)

@@ -64,9 +64,9 @@ class Clients:
         self.by_address: dict[Address, list[ClientCharacter]] = {}
         """The characters of each address, in rotation."""
         self.answers: FairShares[Address] = FairShares()
-        """Whose datagrams and frames are worked on next."""
+        """Order in which clients' datagrams and frames are processed."""
         self.lessons: FairShares[ClientCharacter] = FairShares()
-        """Who learns or runs free next."""
+        """Order in which characters learn or run free."""
         self._swept = clock()
 
     def of(self, address: Address) -> list[ClientCharacter]:

@@ -327,7 +327,7 @@ class RigServer:
             character.work.append(timer.read())
 
     def _answer(self, character: ClientCharacter, batch: FrameBatch) -> None:
-        """Reply to a datagram whose frames are done."""
+        """Reply to a datagram whose frames have been processed."""
         if character.version == 1:
             if batch.answers:
                 character.answered += 1

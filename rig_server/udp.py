@@ -20,6 +20,25 @@ NAP = 0.05
 """Longest wait without datagrams, [s]."""
 
 
+def bound_socket(bind: str, port: int, buffer: int) -> socket.socket:
+    """Return a UDP socket that does not block, with a receive buffer of `buffer` bytes.
+
+    Raises:
+        AmbuloError: The address cannot be bound.
+    """
+    family = socket.AF_INET6 if ":" in bind else socket.AF_INET
+    endpoint = socket.socket(family, socket.SOCK_DGRAM)
+    try:
+        endpoint.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+        endpoint.setblocking(False)
+        endpoint.bind((bind, port))
+    except (OSError, OverflowError) as error:
+        endpoint.close()
+        reason = getattr(error, "strerror", None) or str(error)
+        raise AmbuloError(f"{bind}:{port}: cannot be bound: {reason}") from None
+    return endpoint
+
+
 class UdpServer:
     """A `RigServer` with its socket; a context manager that closes both."""
 
@@ -27,16 +46,7 @@ class UdpServer:
         self, config: ServerConfig, bind: str = "127.0.0.1", port: int = PORT
     ) -> None:
         """Bind `bind`:`port` (0: any free port)."""
-        family = socket.AF_INET6 if ":" in bind else socket.AF_INET
-        self._socket = socket.socket(family, socket.SOCK_DGRAM)
-        try:
-            self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER)
-            self._socket.setblocking(False)
-            self._socket.bind((bind, port))
-        except (OSError, OverflowError) as error:
-            self._socket.close()
-            reason = getattr(error, "strerror", None) or str(error)
-            raise AmbuloError(f"{bind}:{port}: cannot be bound: {reason}") from None
+        self._socket = bound_socket(bind, port, SOCKET_BUFFER)
         self.port: int = self._socket.getsockname()[1]
         self.server = RigServer(config, self._send)
         self._busy = False

@@ -34,11 +34,6 @@ STAGES: dict[str, tuple[str, list[str]]] = {
         EVERYTHING,
     ),
     "muscle network": ("import ambulo.muscle.muscle_nn", LEARNING),
-    "motion commands": (
-        "from ambulo.commands.data import convert, fetch, info, plot, validate\n"
-        "for one in (convert, fetch, info, plot, validate): one.main.parser()",
-        LEARNING,
-    ),
     "IK solver": ("import ambulo.ik.solver.solver", LEARNING),
     "gait network": (
         "import ambulo; ambulo.load('gait_net')",

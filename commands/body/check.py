@@ -6,15 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-
 from ambulo.common.command_line import Flags, command
-from ambulo.common.console import bars
 from ambulo.common.files import write_bytes, write_or_print
 from ambulo.common.flag_types import OutFile, positional
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import RenderError
 
 if TYPE_CHECKING:
@@ -62,6 +58,7 @@ def main(flags: CheckFlags) -> int:
 def checked(body: str, flags: BodyTestFlags) -> BodyCheck:
     """Return what is found of a body, with a bar meanwhile."""
     import_mujoco()
+    from ambulo.common.console import bars
     from ambulo.evaluate.locomotion.body_check import CALM, PUSHED, check_body
 
     total = CALM + PUSHED * (not flags.no_pushes)
@@ -96,6 +93,10 @@ def show(check: BodyCheck, flags: BodyTestFlags, body: str) -> int:
 
 def _print(check: BodyCheck) -> None:
     """Say what was found."""
+    from rich.console import Console
+
+    from ambulo.common.tables import new_table, print_table
+
     print(f"body       {check.name}: {check.text}")
     table = new_table()
     for head in ("role", "joint", "turned by"):

@@ -13,7 +13,6 @@ from ambulo.common.flag_types import OutFile, positional
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import CharacterError
-from ambulo.motion.roles.files import roles_beside, write_roles
 
 LISTED = 6
 """Bodies with rigid parts that are named."""
@@ -44,6 +43,8 @@ class MakeFlags(BodyTestFlags, ReadingFlags):
 @command("ambulo body make")
 def main(flags: MakeFlags) -> int:
     """Make, write and check the body."""
+    from ambulo.motion.roles.files import roles_beside, write_roles
+
     path = resolve_path(flags.out)
     if path.suffix != ".xml":
         raise CharacterError(f"--out {flags.out}: a body is written as .xml")

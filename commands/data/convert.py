@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from ambulo.commands.data.flags import ReadingFlags, Speed, units_rule
+from ambulo.commands.data.flags import ConvertFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     Reading,
@@ -16,10 +16,7 @@ from ambulo.commands.data.inputs import (
     report,
     shown_progress,
 )
-from ambulo.common.command_line import Arg, command
-from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.files import check_parent, refuse_existing
-from ambulo.common.flag_types import positional, rule
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
     AmbuloError,
@@ -39,20 +36,11 @@ if TYPE_CHECKING:
 
 FORMATS = tuple(ending.removeprefix(".") for ending in WRITTEN)
 """Formats that are written; an AMC has its ASF beside it."""
-Rate = Annotated[
-    float,
-    Arg("HZ"),
-    rule(
-        lambda rate: 0.0 < rate <= 10_000.0,
-        "expected a number above 0 and up to 10000",
-    ),
-]
-"""A rate, [Hz]; no camera is faster, and a higher one would only fill the memory."""
 
 
 @dataclass(frozen=True)
 class Conversion:
-    """What is done to every motion."""
+    """The steps that every motion goes through."""
 
     reading: Reading
     """How files are read."""
@@ -80,8 +68,8 @@ class Conversion:
         motion = at_speed(source.motion, self.speed)
         frames = frames_of(motion, self.frames)
         if self.frames is not None:
-            kept = f"{frames.start}:{frames.stop} of {len(motion)}"
-            remarks.append(f"frames {kept}: {movement_text(motion[frames])}")
+            selected = f"{frames.start}:{frames.stop} of {len(motion)}"
+            remarks.append(f"frames {selected}: {movement_text(motion[frames])}")
         # The whole clip is filtered and retargeted, so that a part is the same in it.
         if self.cutoff is not None:
             from ambulo.motion.filters import smoothed
@@ -135,12 +123,12 @@ class FolderJob:
     source: Path
     """The file."""
     target: Path
-    """What is made of it."""
+    """The converted file."""
     also: Path | None = None
-    """Another file of which the same is made, which is why nothing is done."""
+    """Another file with the same target; this one is refused."""
 
     def name(self) -> str:
-        """What errors call it."""
+        """Its name in errors."""
         return str(self.source)
 
 
@@ -177,70 +165,9 @@ def described(done: Retargeted) -> str:
     return text
 
 
-@dataclass(frozen=True, kw_only=True)
-class ConvertFlags(WorkerFlags, ReadingFlags):
-    """Convert a file by the endings of IN and OUT, or all files of a folder into another."""
-
-    source: Annotated[str, positional("IN")]
-    """motion file, or folder of them"""
-    target: Annotated[str, positional("OUT")]
-    """file (.bvh, .amc, .npz), or folder"""
-    to: Annotated[str | None, Arg("FORMAT")] = None
-    """of the files of a folder: bvh, amc, npz"""
-    frames: Annotated[str | None, Arg("A:B")] = None
-    """its frames A up to but not B, from 0 (default: all)"""
-    speed: Speed = 1.0
-    """of the clip beside its file: 0.5 if the file's frame rate is twice the real one"""
-    fps: Rate | None = None
-    """frames per second of what is written"""
-    cutoff: Annotated[Rate | None, Arg("HZ", names=("--filter",))] = None
-    """zero-phase low-pass with this cut-off, such as 10 (default: none)"""
-    skeleton: Annotated[str | None, Arg("NAME")] = None
-    """retarget to human23, ik23, cmu31, daz43, or a body of your own (.xml, .urdf; default:
-    keep the skeleton)"""
-    fit_lengths: bool = False
-    """give that skeleton the lengths of the source's limbs"""
-    keep_feet: bool = False
-    """leave feet where the source has them, instead of setting them on the ground"""
-    out_units: Annotated[str, Arg("UNIT"), units_rule] = "auto"
-    """unit of length of what is written, as for --units"""
-    force: bool = False
-    """replace files that are there"""
-
-    def __post_init__(self) -> None:
-        """Refuse flags of a retargeting without one."""
-        super().__post_init__()
-        for flag, given in (
-            ("--fit-lengths", self.fit_lengths),
-            ("--keep-feet", self.keep_feet),
-        ):
-            if given and self.skeleton is None:
-                raise ConfigError(f"{flag} needs --skeleton")
-
-    def conversion(self) -> Conversion:
-        """Return what is done to every motion."""
-        skeleton = None
-        if self.skeleton is not None:
-            from ambulo.envs.characters.registry import skeleton_of
-
-            skeleton = skeleton_of(self.skeleton)
-        return Conversion(
-            reading=self.reading("file" if skeleton is None else "auto"),
-            frames=self.frames,
-            speed=self.speed,
-            fps=self.fps,
-            cutoff=self.cutoff,
-            skeleton=skeleton,
-            fit_lengths=self.fit_lengths,
-            ground=not self.keep_feet,
-            units=self.out_units,
-        )
-
-
-@command("ambulo data convert")
-def main(flags: ConvertFlags) -> int:
+def convert(flags: ConvertFlags) -> int:
     """Convert; 0, or 1 when files of a folder could not be converted."""
-    conversion = flags.conversion()
+    conversion = conversion_of(flags)
     source, target = resolve_path(flags.source), resolve_path(flags.target)
     if source.is_dir():
         if flags.frames is not None:
@@ -255,6 +182,26 @@ def main(flags: ConvertFlags) -> int:
         raise ConfigError("--engine, --workers and --address are for folders")
     print(conversion.file(source, target, force=flags.force))
     return 0
+
+
+def conversion_of(flags: ConvertFlags) -> Conversion:
+    """Return what is done to every motion."""
+    skeleton = None
+    if flags.skeleton is not None:
+        from ambulo.envs.characters.registry import skeleton_of
+
+        skeleton = skeleton_of(flags.skeleton)
+    return Conversion(
+        reading=flags.reading("file" if skeleton is None else "auto"),
+        frames=flags.frames,
+        speed=flags.speed,
+        fps=flags.fps,
+        cutoff=flags.cutoff,
+        skeleton=skeleton,
+        fit_lengths=flags.fit_lengths,
+        ground=not flags.keep_feet,
+        units=flags.out_units,
+    )
 
 
 def _folder(

@@ -9,14 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
-import requests
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
-
-from ambulo.common.command_line import Arg, Flags, command
+from ambulo.commands.data.flags import FetchFlags, checked_base
 from ambulo.common.downloads import (
     DownloadError,
     NotThereError,
@@ -25,14 +20,15 @@ from ambulo.common.downloads import (
     sha256_of,
 )
 from ambulo.common.files import write_atomic
-from ambulo.common.flag_types import Count, positional, rule
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
 
-BASE_URL = "http://mocap.cs.cmu.edu/subjects"
-"""Where the files of subject 02 are `02/02.asf`, `02/02_01.amc` and so on."""
+if TYPE_CHECKING:
+    import requests
+    from rich.progress import Progress
+
 ACKNOWLEDGEMENT = (
     "The data used in this project was obtained from mocap.cs.cmu.edu. "
     "The database was created with funding from NSF EIA-0196217."
@@ -45,51 +41,13 @@ SOME_FAILED = 1
 MISSES = 3
 """Trials without a file, one after another, that end an unlisted subject."""
 MOST_TRIALS = 99
-LONGEST_TIMEOUT = 86_400.0
-"""A longer silence is nobody's wish, [s]; clocks of connections end somewhere too."""
 _CHECKSUMS_VERSION = 1
 
 
-def _is_timeout(value: float) -> bool:
-    return 0.0 < value <= LONGEST_TIMEOUT
-
-
-def _web_address(url: str) -> None:
-    checked_base(url)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FetchFlags(Flags):
-    """Download skeletons (ASF) and clips (AMC).
-
-    What was interrupted goes on, what is there is verified.
-    """
-
-    source: Annotated[Literal["cmu"], positional("cmu")]
-    """the CMU database"""
-    subjects: Annotated[str, Arg("NN,NN")]
-    """numbers with commas between, or ranges such as 1-5"""
-    trials: Annotated[str | None, Arg("NN,NN")] = None
-    """only these trials (default: all)"""
-    to: Annotated[str, Arg("DIR")] = "cmu"
-    """folder"""
-    base_url: Annotated[str, Arg("URL"), _web_address] = BASE_URL
-    """where the subjects are"""
-    checksums: Annotated[str | None, Arg("FILE")] = None
-    """a checksums.json that the files must agree with"""
-    force: bool = False
-    """download again what is there"""
-    timeout: Annotated[float, Arg("S"), rule(_is_timeout, "above 0, at most a day")] = (
-        Patience.timeout
-    )
-    """silence that ends a connection, [s]"""
-    attempts: Count = Patience.attempts
-    """tries of each file"""
-
-
-@command("ambulo data fetch")
-def main(flags: FetchFlags) -> int:
+def fetch(flags: FetchFlags) -> int:
     """Fetch; 0, or 1 when some files could not be had."""
+    import requests
+
     trusted = {}
     if flags.checksums is not None:
         trusted = read_checksums(resolve_path(flags.checksums))
@@ -100,7 +58,7 @@ def main(flags: FetchFlags) -> int:
     base, folder = checked_base(flags.base_url), resolve_path(flags.to)
     folder.mkdir(parents=True, exist_ok=True)
     with requests.Session() as session, _progress() as progress:
-        fetch = Fetch(
+        fetcher = Fetch(
             session=session,
             base=base,
             folder=folder,
@@ -110,10 +68,10 @@ def main(flags: FetchFlags) -> int:
             progress=progress,
         )
         for subject in subjects:
-            fetch.subject(subject, trials)
-    print(fetch.summary())
+            fetcher.subject(subject, trials)
+    print(fetcher.summary())
     print(ACKNOWLEDGEMENT)
-    return SOME_FAILED if fetch.failed else 0
+    return SOME_FAILED if fetcher.failed else 0
 
 
 def numbers(text: str, flag: str, most: int) -> list[int]:
@@ -122,7 +80,7 @@ def numbers(text: str, flag: str, most: int) -> list[int]:
     Raises:
         ConfigError: another text, or a number outside 1..most.
     """
-    found: set[int] = set()
+    result: set[int] = set()
     for part in text.split(","):
         match = re.fullmatch(r"\s*(\d{1,4})(?:\s*-\s*(\d{1,4}))?\s*", part, re.ASCII)
         first, last = (
@@ -133,20 +91,8 @@ def numbers(text: str, flag: str, most: int) -> list[int]:
                 f"{flag} {text}: expected numbers from 1 to {most} such as 02,07,10-14, "
                 f"got {part.strip()!r}"
             )
-        found.update(range(first, last + 1))
-    return sorted(found)
-
-
-def checked_base(url: str) -> str:
-    """`url` without a slash at its end; `ConfigError` if it is no web address."""
-    try:
-        parts = urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname)
-    except ValueError:
-        usable = False
-    if not usable:
-        raise ConfigError(f"--base-url {url}: expected http://... or https://...")
-    return url.rstrip("/")
+        result.update(range(first, last + 1))
+    return sorted(result)
 
 
 def read_checksums(path: Path) -> dict[str, str]:
@@ -322,6 +268,9 @@ class Fetch:
 
 def _progress() -> Progress:
     """Bars on stderr; none where that is no terminal."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),

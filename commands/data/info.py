@@ -6,13 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
-from ambulo.commands.data.flags import ReadingFlags
+from ambulo.commands.data.flags import InfoFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     Choices,
@@ -23,9 +22,7 @@ from ambulo.commands.data.inputs import (
     rest_fault,
     shown_progress,
 )
-from ambulo.common.command_line import command
 from ambulo.common.files import write_or_print
-from ambulo.common.flag_types import JsonFile, OutFile, positional
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.arrays import Floats
@@ -61,7 +58,7 @@ class Excess:
 
 @dataclass(frozen=True)
 class MotionInfo:
-    """What a file holds. Speeds, contacts and jumps are those after a made-up T-pose."""
+    """Contents of a file. Speeds, contacts and jumps are those after a made-up T-pose."""
 
     path: str
     """The file."""
@@ -80,7 +77,7 @@ class MotionInfo:
     duration_s: float
     """Time from the first to the last frame, [s]."""
     units: str
-    """Unit of length, as it is told or guessed."""
+    """Unit of length, stated or guessed."""
     axes: str
     """Which axis is up, where the motion shows another than the format's; "" else."""
     rest_pose: str
@@ -88,7 +85,7 @@ class MotionInfo:
     chosen: Choices
     """Unit, axes and rest pose in words, and how well they fit a person."""
     notes: list[str]
-    """What was mended, or is doubtful."""
+    """Repairs and doubts."""
     roles_missing: list[str]
     """Roles of a person that no joint has: such limbs are not retargeted."""
     height_m: float
@@ -100,7 +97,7 @@ class MotionInfo:
     contact_left: float | None
     """Share of the frames in which the left foot stands; None: no feet are known."""
     contact_right: float | None
-    """The same of the right foot."""
+    """As `contact_left`, of the right foot."""
     foot_skate: float | None
     """Mean horizontal speed of standing feet, [m/s]."""
     tpose_frames: int
@@ -111,29 +108,16 @@ class MotionInfo:
     """Joints that leave the skeleton's limits, the worst first."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class InfoFlags(ReadingFlags):
-    """Print what motion files hold: one in full, of a folder a table."""
-
-    path: Annotated[str, positional("PATH")]
-    """motion file, or folder of them"""
-    json: JsonFile | None = None
-    """as JSON, to FILE or to standard output"""
-    save_map: OutFile | None = None
-    """write the roles of the joints of one file to a .roles.json file, for --map"""
-
-
-@command("ambulo data info")
-def main(flags: InfoFlags) -> int:
+def info(flags: InfoFlags) -> int:
     """Describe; 0, or 1 when files of a folder are bad."""
     reading, path = flags.reading(), resolve_path(flags.path)
     if flags.save_map is not None and path.is_dir():
         raise ConfigError("--save-map takes one file, not a folder")
     strict = flags.strict or not path.is_dir()
-    found, bad = [], []
+    result, bad = [], []
     for file in shown_progress(motion_files(path)):
         try:
-            found.append(describe(file, reading))
+            result.append(describe(file, reading))
         except AmbuloError as error:
             if strict:
                 raise
@@ -143,18 +127,18 @@ def main(flags: InfoFlags) -> int:
         skeleton = reading.source(path).motion.skeleton
         write_roles(flags.save_map, roles_file(map_of(skeleton), skeleton.joints))
     if flags.json is not None:
-        data = {"files": [asdict(info) for info in found], "errors": bad}
+        data = {"files": [asdict(info) for info in result], "errors": bad}
         text = json.dumps(data, indent=1, allow_nan=False) + "\n"
         write_or_print(flags.json, text)
     elif path.is_dir():
-        _print_table(found, path)
+        _print_table(result, path)
     else:
-        _print_account(found[0])
+        _print_account(result[0])
     return SOME_BAD if bad else 0
 
 
 def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
-    """What the file `path` holds.
+    """Return the contents of the file `path`.
 
     Raises:
         AmbuloError: it cannot be used.
@@ -201,7 +185,7 @@ def limits_exceeded(motion: Motion, tolerance: float = LIMIT_TOLERANCE) -> list[
     (a + pi, pi - b, c + pi), the one nearer to the limits counts.
     """
     skeleton = motion.skeleton
-    found = []
+    result = []
     for joint, order in enumerate(skeleton.orders):
         limits = skeleton.limits[skeleton.angle_slices[joint]]
         if not order or np.all(np.abs(limits) >= np.pi - 1e-9):
@@ -217,9 +201,9 @@ def limits_exceeded(motion: Motion, tolerance: float = LIMIT_TOLERANCE) -> list[
             beyond = np.minimum(beyond, _beyond(turned, limits))
         outside = beyond > tolerance
         if outside.any():
-            share, worst = float(outside.mean()), float(np.degrees(beyond.max()))
-            found.append(Excess(skeleton.joints[joint], share, worst))
-    return sorted(found, key=lambda excess: -excess.worst_deg)
+            fraction, worst = float(outside.mean()), float(np.degrees(beyond.max()))
+            result.append(Excess(skeleton.joints[joint], fraction, worst))
+    return sorted(result, key=lambda excess: -excess.worst_deg)
 
 
 def _beyond(angles: Floats, limits: Floats) -> Floats:

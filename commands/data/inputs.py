@@ -25,7 +25,7 @@ SOME_BAD = 1
 
 @dataclass(frozen=True)
 class Choices:
-    """What was chosen of a file that it need not say, in words, and how well it fits."""
+    """Unit, axes and rest pose that were assumed for a file, in words, with their fit."""
 
     units: str
     """Its unit of length, and the size of the body."""

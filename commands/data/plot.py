@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Annotated, Literal
 
-from ambulo.commands.data.flags import ReadingFlags
+from ambulo.commands.data.flags import PlotFlags
 from ambulo.commands.data.inputs import motion_files
-from ambulo.common.command_line import Arg, command
 from ambulo.common.files import check_parent, write_bytes
-from ambulo.common.flag_types import Count, OutFile, ending, positional
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.motion.analysis import movement_text
@@ -23,49 +19,7 @@ from ambulo.viz.skeleton_actor import actor_of
 from ambulo.viz.skeleton_view import DARK, LIGHT, THEMES
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlotFlags(ReadingFlags):
-    """Draw a clip as a sheet of poses (PNG) and, if asked, as a film."""
-
-    path: Annotated[str, positional("FILE")]
-    """motion file"""
-    out: Annotated[OutFile | None, Arg("PNG"), ending(".png")] = None
-    """the sheet (default: FILE's name + .png, here)"""
-    no_sheet: bool = False
-    """only the film"""
-    gif: Annotated[OutFile | None, ending(".gif")] = None
-    """also a film as GIF"""
-    mp4: Annotated[OutFile | None, ending(".mp4")] = None
-    """also a film as mp4"""
-    start: Annotated[float, Arg("S")] = 0.0
-    """from this time on"""
-    stop: Annotated[float | None, Arg("S")] = None
-    """up to this time"""
-    frames: Annotated[str | None, Arg("A:B")] = None
-    """its frames A up to but not B, from 0 (default: all)"""
-    cycle: bool = False
-    """draw the cycle that `ambulo train walk --reference FILE` would follow"""
-    poses: Count = 10
-    """on the sheet"""
-    theme: Literal["light", "dark"] | None = None
-    """colours (default: sheet light, film dark)"""
-
-    def __post_init__(self) -> None:
-        """Refuse to draw nothing, and to cut what is drawn as a whole."""
-        super().__post_init__()
-        if self.no_sheet and not (self.gif or self.mp4):
-            raise ConfigError("--no-sheet leaves nothing to draw; give --gif or --mp4")
-        if self.is_part and (self.start or self.stop is not None):
-            raise ConfigError("--start and --stop cut a clip that is drawn as a whole")
-
-    @property
-    def is_part(self) -> bool:
-        """Whether frames of the clip are drawn among the others."""
-        return self.frames is not None or self.cycle
-
-
-@command("ambulo data plot")
-def main(flags: PlotFlags) -> int:
+def plot(flags: PlotFlags) -> int:
     """Draw a clip."""
     source = resolve_path(flags.path)
     if source.is_dir():
@@ -111,9 +65,9 @@ def _chosen(motion: Motion, frames: str | None, *, cycle: bool) -> slice:
     if cycle:
         from ambulo.envs.reference.captured import captured_cycle
 
-        found = captured_cycle(motion, load_skeleton("human23"), frames=frames)
-        print(found.text())
-        return slice(found.first, found.last)
+        result = captured_cycle(motion, load_skeleton("human23"), frames=frames)
+        print(result.text())
+        return slice(result.first, result.last)
     chosen = frames_of(motion, frames)
     text = movement_text(motion[chosen])
     print(f"{motion.label}: frames {chosen.start}:{chosen.stop}; {text}")

@@ -2,35 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
-
-from ambulo.commands.data.flags import ReadingFlags
+from ambulo.commands.data.flags import ValidateFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     motion_files,
     report,
     shown_progress,
 )
-from ambulo.common.command_line import command
-from ambulo.common.flag_types import positional
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError
 
 
-@dataclass(frozen=True, kw_only=True)
-class ValidateFlags(ReadingFlags):
-    """Read files in full and say of each whether it can be used.
-
-    Exit code 1 if one of a folder cannot, 2 if it is the only one asked about.
-    """
-
-    path: Annotated[str, positional("PATH")]
-    """motion file, or folder of them"""
-
-
-@command("ambulo data validate")
-def main(flags: ValidateFlags) -> int:
+def validate(flags: ValidateFlags) -> int:
     """Validate; 0, or 1 when files of a folder are bad."""
     reading, path = flags.reading(), resolve_path(flags.path)
     files = motion_files(path)

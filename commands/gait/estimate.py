@@ -6,23 +6,21 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 
-from ambulo.commands.data.flags import ReadingFlags
 from ambulo.commands.data.inputs import motion_files
-from ambulo.commands.gait.networks import (
+from ambulo.commands.gait.flags import (
     DEFAULT_ESTIMATOR,
     DEFAULT_NETWORK,
-    NetworkFlags,
+    EstimateFlags,
 )
 from ambulo.commands.gait.train_estimator import METHOD
-from ambulo.common.command_line import Arg, command
 from ambulo.common.files import write_or_print
 from ambulo.common.find_model import find_model
-from ambulo.common.flag_types import Assignments, OutFile, numbers_of, positional
+from ambulo.common.flag_types import numbers_of
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, ModelFileError
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from ambulo.policies.networks.gait_inverse import GaitEstimate
 
 UNUSUAL = 2.0
-"""A misfit above this is told: the network knows no such motion."""
+"""Misfit above which a note is printed: the network knows no such motion."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,29 +46,7 @@ class ClipEstimate:
     """Of each stride."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class EstimateFlags(ReadingFlags, NetworkFlags):
-    """Estimate the gait parameters of a clip by least squares through the network.
-
-    Their uncertainty is the Laplace approximation. The lengths of limbs are measured on the
-    clip's skeleton and given.
-    """
-
-    clip: Annotated[str, positional("FILE")]
-    """motion file: BVH, AMC, NPZ"""
-    estimator: Annotated[str | None, Arg("MODEL")] = None
-    """file of `ambulo gait train-estimator` for this network (default: gait_estimator, if
-    it is shipped)"""
-    named: Assignments = ()
-    """a parameter that is known (repeatable)"""
-    blind: bool = False
-    """do not take lengths from the skeleton: estimate them too"""
-    json: OutFile | None = None
-    """write the results as JSON (- prints them)"""
-
-
-@command("ambulo gait estimate")
-def main(flags: EstimateFlags) -> int:
+def estimate(flags: EstimateFlags) -> int:
     """Estimate the gait parameters of a clip."""
     path = resolve_path(flags.clip)
     if path.is_dir():
@@ -90,18 +66,18 @@ def main(flags: EstimateFlags) -> int:
         lengths = lengths_of(network.space, observed[0].measured)
         measured, moved = within(network.space, lengths)
     known = measured | network.held | given
-    found = _estimate(flags, observed, known, estimator)
-    data = _data(path, flags, observed, found)
+    result = _estimate(flags, observed, known, estimator)
+    data = _data(path, flags, observed, result)
     if flags.json == "-":
         write_or_print("-", data)
         return 0
     write_or_print(flags.json, data)
-    _print(path, observed, found, moved)
+    _print(path, observed, result, moved)
     return 0
 
 
 def _estimator(flags: EstimateFlags, space: GaitSpace) -> GaitEstimator | None:
-    """What `--estimator` names; None where there is none and none is asked for."""
+    """Return the estimator of `--estimator`, or the shipped one if it fits; else None."""
     name = flags.estimator
     usual = flags.model == DEFAULT_NETWORK  # the shipped one knows its errors alone
     if name is None and usual and DEFAULT_ESTIMATOR in shipped_models():

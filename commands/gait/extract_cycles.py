@@ -4,56 +4,30 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from dataclasses import dataclass
-from typing import Annotated
 
 import numpy as np
 
-from ambulo.commands.data.flags import MapFlags, MotionFolders, SourceFlags
-from ambulo.common.command_line import Arg, command
+from ambulo.commands.gait.flags import ExtractCyclesFlags
 from ambulo.common.console import bars
-from ambulo.common.flag_types import one_of
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
     GaitDataError,
     MotionError,
     SkeletonError,
 )
-from ambulo.motion.datasets.activities import ACTIVITIES
 from ambulo.motion.datasets.clips import scan_clips
 from ambulo.motion.gaits.refining import PER_FILE, RefinedWriter, Sequence
 from ambulo.motion.gaits.strides import captured_space, cycles_of_clip
 from ambulo.motion.retargeting.source import read_source
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExtractCyclesFlags(SourceFlags, MapFlags):
-    """Make sequences for gait networks of captured walks and runs.
-
-    They are retargeted with the lengths of their people; every steady pair of strides is a
-    sequence with its measured stride, cadence and lengths.
-    """
-
-    motions: MotionFolders
-    """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
-    out: Annotated[str, Arg("DIR")]
-    """folder to write"""
-    activities: Annotated[
-        tuple[str, ...], Arg("NAME"), one_of(lambda: ACTIVITIES, "activity")
-    ] = ("walk", "run")
-    """clips that are taken"""
-    strict: bool = False
-    """a file that cannot be used is an error"""
-
-
-@command("ambulo gait extract-cycles")
-def main(flags: ExtractCyclesFlags) -> int:
+def extract_cycles(flags: ExtractCyclesFlags) -> int:
     """Extract gait cycles."""
     folders = [resolve_path(folder) for folder in flags.motions]
     listed, broken = scan_clips(folders, flags.strict, check=False)
     errors: list[Exception] = list(broken)
     clips = [clip for clip in listed if clip.activity in flags.activities]
-    found: list[Sequence] = []
+    result: list[Sequence] = []
     people: Counter[str] = Counter()
     used = 0
     with bars(10) as shown:
@@ -77,7 +51,7 @@ def main(flags: ExtractCyclesFlags) -> int:
             rows = zip(
                 cycles.params, cycles.frames, cycles.fps, cycles.names, strict=True
             )
-            found += [
+            result += [
                 Sequence(
                     params, frames, float(fps), f"{clip.name} {name}", clip.subject
                 )
@@ -85,21 +59,23 @@ def main(flags: ExtractCyclesFlags) -> int:
             ]
     for passed_over in errors:
         print(f"not used: {passed_over}", file=sys.stderr)
-    if not found:
+    if not result:
         raise GaitDataError(
             f"{', '.join(flags.motions)}: no steady strides in {len(clips)} clips of "
             f"{', '.join(flags.activities)}"
         )
-    space = captured_space(np.array([one.params for one in found]))
+    space = captured_space(np.array([one.params for one in result]))
     source = {"clips": used, "activities": list(flags.activities)}
     writer = RefinedWriter(
         resolve_path(flags.out), space, "captured", source, per_file=PER_FILE
     )
-    writer.add(found)
+    writer.add(result)
     files = writer.close()
-    told = ", ".join(f"{who} {count}" for who, count in sorted(people.items()) if count)
+    counts = ", ".join(
+        f"{who} {count}" for who, count in sorted(people.items()) if count
+    )
     print(
-        f"{len(found)} sequences of {used} of {len(clips)} clips; by person: {told}\n"
+        f"{len(result)} sequences of {used} of {len(clips)} clips; by person: {counts}\n"
         f"written: {len(files)} files in {flags.out}"
     )
     return 0

@@ -50,17 +50,17 @@ def observe(motion: Motion, network: GaitNetwork) -> list[Observation]:
         )
     names = gait_space("human23").names
     rows = np.linspace(0, len(cycles) - 1, min(MOST, len(cycles))).astype(np.int64)
-    found = []
+    result = []
     for row in np.unique(rows).tolist():
         measured = dict(zip(names, cycles.params[row].tolist(), strict=True))
         inside, _ = within(network.space, measured)
         poses = np.roll(
             cycles.frames[row], -begin(cycles.frames[row], network, inside), axis=0
         )
-        found.append(
+        result.append(
             Observation(poses, measured, float(cycles.fps[row]), cycles.names[row])
         )
-    return found
+    return result
 
 
 def begin(poses: Floats, network: GaitNetwork, named: dict[str, float]) -> int:

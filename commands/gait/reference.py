@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ambulo.commands.gait.networks import ParameterFlags
-from ambulo.common.command_line import Arg, command
-from ambulo.common.flag_types import OutFile, ending
+from ambulo.commands.gait.flags import ReferenceFlags
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Floats
@@ -27,41 +24,7 @@ CYCLES = 6
 """Of each generated motion; the middle ones are used."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReferenceFlags(ParameterFlags):
-    """Make a generated gait a reference for ambulo/Imitate-v0.
-
-    Several of ascending speed are the motion prior of ambulo/Locomote-v0: physical cycles
-    with their torques and balance controllers.
-    """
-
-    speeds: Annotated[tuple[float, ...], Arg("M/S")] = ()
-    """a gait for each of these; stride and cadence share the speed"""
-    out: Annotated[OutFile, ending(".npz")]
-    """the .npz to write"""
-    control_rate: Annotated[int, Arg("HZ")] = 30
-    """actions per second that the balance controllers are for"""
-    substeps: int = 5
-    """physics steps per action"""
-
-    def __post_init__(self) -> None:
-        """Refuse both ways to choose a speed."""
-        super().__post_init__()
-        if self.speeds and (self.stride is not None or self.cadence is not None):
-            raise ConfigError("--speeds chooses stride and cadence; give either")
-
-
-@command(
-    "ambulo gait reference",
-    """\
-examples:
-  ambulo gait reference --stride 1.1 --out walk.npz
-  train_locomotion --preset imitate_walk --reference walk.npz
-  ambulo gait reference --speeds 0.8 1.0 1.2 1.4 1.6 --out walks.npz
-  train_locomotion --preset locomote --reference walks.npz
-""",
-)
-def main(flags: ReferenceFlags) -> int:
+def reference(flags: ReferenceFlags) -> int:
     """Make the reference."""
     logging.basicConfig(level="WARNING", format="%(levelname)s: %(message)s")
     network = flags.network()
@@ -91,11 +54,11 @@ def at_speed(space: GaitSpace, values: Floats, speed: float) -> Floats:
     ratio = speed / own
     stride, cadence = (space.index(name) for name in ("stride", "cadence"))
     low, high = space.low, space.high
-    found = values.copy()
-    found[stride] = np.clip(np.sqrt(max(ratio, 0.0)), low[stride], high[stride])
-    found[cadence] = np.clip(ratio / found[stride], low[cadence], high[cadence])
-    found[stride] = np.clip(ratio / found[cadence], low[stride], high[stride])
-    if abs(found[stride] * found[cadence] - ratio) > 1e-6:
+    result = values.copy()
+    result[stride] = np.clip(np.sqrt(max(ratio, 0.0)), low[stride], high[stride])
+    result[cadence] = np.clip(ratio / result[stride], low[cadence], high[cadence])
+    result[stride] = np.clip(ratio / result[cadence], low[stride], high[stride])
+    if abs(result[stride] * result[cadence] - ratio) > 1e-6:
         slow, fast = (
             own * low[stride] * low[cadence],
             own * high[stride] * high[cadence],
@@ -103,7 +66,7 @@ def at_speed(space: GaitSpace, values: Floats, speed: float) -> Floats:
         raise ConfigError(
             f"--speeds {speed:g}: this network's gaits go at {slow:.2f} to {fast:.2f} m/s"
         )
-    return found
+    return result
 
 
 def _write(

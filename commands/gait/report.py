@@ -6,36 +6,11 @@ The same as `ambulo eval` of the network.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
-from typing import Annotated
 
-from ambulo.commands.gait.networks import NetworkFlags
-from ambulo.common.command_line import Arg, command
+from ambulo.commands.gait.flags import ReportFlags
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReportFlags(NetworkFlags):
-    """Draw and measure a gait network, as `ambulo eval MODEL` does.
-
-    Curves of hip, knee and ankle by stride and cadence, errors on held-out gaits, how well
-    their parameters are estimated, and a film of a generated gait beside its source.
-    """
-
-    data: Annotated[tuple[str, ...], Arg("DIR", repeated=True)] = ()
-    """refined sequences that the network was trained on; its test part is used
-    (repeatable; none: generated walks alone)"""
-    estimator: Annotated[str | None, Arg("FILE")] = None
-    """of `ambulo gait train-estimator`: also estimate the parameters of held-out gaits"""
-    output: Annotated[str, Arg("DIR")] = "gait_report"
-    """folder of the report"""
-    most: int = 400
-    """held-out gaits that are evaluated"""
-    no_video: bool = False
-    """no films"""
-
-
-@command("ambulo gait report")
-def main(flags: ReportFlags) -> int:
+def report(flags: ReportFlags) -> int:
     """Evaluate the network and write the report."""
     from ambulo.evaluate.command import evaluate_model
 

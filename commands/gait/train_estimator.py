@@ -5,15 +5,12 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from ambulo.commands.gait.networks import NetworkFlags
-from ambulo.common.command_line import Arg, command
+from ambulo.commands.gait.flags import EstimatorFlags
 from ambulo.common.files import without_nan, write_or_print
-from ambulo.common.flag_types import OutFile, ending
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import GaitDataError
@@ -29,34 +26,7 @@ METHOD = "optimisation"
 """Name of least squares in results."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class EstimatorFlags(NetworkFlags):
-    """Measure how motions differ from what a gait network says of them.
-
-    Then test estimates on gaits that it has not seen.
-    """
-
-    data: Annotated[tuple[str, ...], Arg("DIR", repeated=True)]
-    """refined sequences that the network was trained on (repeatable)"""
-    out: Annotated[OutFile, ending(".zip")]
-    """the .zip to write"""
-    given: Annotated[tuple[str, ...], Arg("NAME", empty=True)] = ("lengths",)
-    """what will be given: parameters; `lengths`: all of the skeleton; `known`: all that is
-    not a muscle's, as in the reference"""
-    test: int = 200
-    """held-out gaits that are estimated at the end"""
-    json: OutFile | None = None
-    """write the test's results as JSON"""
-
-    @property
-    def arguments(self) -> list[str]:
-        """The arguments that decide the result."""
-        data = [part for place in self.data for part in ("--data", place)]
-        return [*data, "--model", self.model, "--given", *self.given]
-
-
-@command("ambulo gait train-estimator")
-def main(flags: EstimatorFlags) -> int:
+def train_estimator(flags: EstimatorFlags) -> int:
     """Calibrate, test and write an estimator."""
     out = resolve_path(flags.out)
     from ambulo.evaluate.gait.held_out import data_of
@@ -75,8 +45,8 @@ def main(flags: EstimatorFlags) -> int:
         )
     inverse = calibrated_inverse(network, data.space, checked, given)
     tested = load_part(data, "test", flags.test)
-    found = recover(inverse, tested, given) if len(tested) else None
-    results = {} if found is None else {METHOD: found.as_dict()}
+    result = recover(inverse, tested, given) if len(tested) else None
+    results = {} if result is None else {METHOD: result.as_dict()}
     arguments = ["train-estimator", *shareable_arguments(flags.arguments)]
     extra = {"sequences": {"validation": len(checked)}, "test": results}
     save_estimator(
@@ -84,8 +54,8 @@ def main(flags: EstimatorFlags) -> int:
         command=shlex.join(["ambulo", "gait", *arguments]), extra=without_nan(extra),
     )  # fmt: skip
     write_or_print(flags.json, json.dumps(without_nan(results), indent=2) + "\n")
-    if found is not None:
-        print_recovery(found)
+    if result is not None:
+        print_recovery(result)
     print(f"written: {out}")
     return 0
 

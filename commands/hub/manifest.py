@@ -14,7 +14,7 @@ from ambulo.commands.hub.errors import HubError
 from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.json_text import json_value
-from ambulo.configs.names import ModelName
+from ambulo.configs.names import MODEL
 from ambulo.policies.files.plain_files import PLAIN_ENDINGS
 
 MANIFEST, CARD = "manifest.json", "README.md"
@@ -99,7 +99,7 @@ class Manifest(Config):
     """Names this format."""
     version: Annotated[int, Field(ge=1, le=VERSION)] = VERSION
     """Of the format."""
-    name: ModelName
+    name: Annotated[str, AfterValidator(MODEL.checked)]
     """Name of the model, and of its folder."""
     kind: Text
     """Kind of model (see `policies/kinds`)."""

@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Annotated
 
 import ambulo.shipped
 from ambulo.commands.hub.client import Hub, Listing
 from ambulo.commands.hub.errors import HubError
+from ambulo.commands.hub.flags import PullFlags
 from ambulo.commands.hub.manifest import (
     CARD,
     MANIFEST,
@@ -24,9 +24,7 @@ from ambulo.commands.hub.manifest import (
     read_manifest,
     sha256_of,
 )
-from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.files import write_bytes
-from ambulo.common.flag_types import positional
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import RunFolderError, nearest
 from ambulo.configs.names import MODEL
@@ -38,26 +36,7 @@ SOURCE = "source.json"
 """File in the folder of a pulled model that says where it comes from."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PullFlags(Flags):
-    """Take a model from the Hugging Face hub.
-
-    Every file is checked against its SHA-256, and no code is run. `ambulo models` and
-    ambulo.load(NAME) find it.
-    """
-
-    source: Annotated[str, positional("OWNER/REPO[/NAME]")]
-    """repository, and the model in it if it holds several"""
-    name: str | None = None
-    """name of the model here (default: its name there)"""
-    revision: Annotated[str | None, Arg("COMMIT")] = None
-    """commit, branch or tag (default: the newest commit)"""
-    replace: bool = False
-    """replace a pulled model of the same name"""
-
-
-@command("ambulo pull")
-def main(flags: PullFlags) -> int:
+def run(flags: PullFlags) -> int:
     """Take a model."""
     repository, name = _parts(flags.source)
     with leaving_cleanly():
@@ -179,8 +158,8 @@ class _Source:
     def _fetch(self, paths: Sequence[str], most: int) -> list[Path]:
         """Return files of the model's folder, of at most `most` bytes."""
         full = [f"{self.name}/{path}" for path in paths]
-        found = self.hub.fetch(self.repository, self.listing, full, most)
-        return [found[path] for path in full]
+        result = self.hub.fetch(self.repository, self.listing, full, most)
+        return [result[path] for path in full]
 
     def _where(self, path: str) -> str:
         return f"{self.repository}/{self.name}/{path}"

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
-
 from ambulo.commands.hub.card import repository_card
 from ambulo.commands.hub.client import Hub, Listing
-from ambulo.commands.hub.errors import HubError
+from ambulo.commands.hub.flags import PushFlags
 from ambulo.commands.hub.manifest import (
     CARD,
     MANIFEST,
@@ -15,48 +12,13 @@ from ambulo.commands.hub.manifest import (
     read_manifest,
 )
 from ambulo.commands.hub.share import SharedModel, share
-from ambulo.common.command_line import Arg, Flags, command
-from ambulo.common.flag_types import positional
 from ambulo.configs.names import MODEL
 
 PREFIX = "ambulo-"
 """Repositories without `--to` are called this and the model's name."""
 
 
-def _repository(text: str) -> None:
-    """Refuse a text that is not `OWNER/REPO`."""
-    owner, _, name = text.partition("/")
-    if not owner or not name or "/" in name:
-        raise HubError(f"--to {text}: expected OWNER/REPO")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PushFlags(Flags):
-    """Share a model on the Hugging Face hub.
-
-    It is shared as safetensors and JSON with a model card, checksums and an ONNX file. Log
-    in first: hf auth login.
-    """
-
-    model: Annotated[str, positional("MODEL")]
-    """name of a model, model file or run folder"""
-    to: Annotated[str | None, Arg("OWNER/REPO"), _repository] = None
-    """repository; made if missing (default: ambulo-NAME of the user)"""
-    name: str | None = None
-    """name of the model there (default: its name or folder's name)"""
-    licence: Annotated[str | None, Arg("ID", names=("--licence", "--license"))] = None
-    """licence, such as mit or cc-by-4.0 (default: mit for shipped models, else unknown)"""
-    results: Annotated[str | None, Arg("FILE")] = None
-    """JSON of `ambulo eval MODEL --json FILE` for the card (default: the newest evaluation in
-    the run folder)"""
-    private: bool = False
-    """make a new repository private"""
-    no_onnx: bool = False
-    """leave the ONNX file out"""
-
-
-@command("ambulo push")
-def main(flags: PushFlags) -> int:
+def run(flags: PushFlags) -> int:
     """Share a model."""
     hub = Hub()
     user = hub.user()
@@ -104,8 +66,8 @@ def _front_card(
     ]
     if not others:
         return model.files[CARD]
-    found = hub.fetch(repository, before, others, MAX_MANIFEST * len(others))
+    result = hub.fetch(repository, before, others, MAX_MANIFEST * len(others))
     manifests = [model.manifest]
-    for path, file in found.items():
+    for path, file in result.items():
         manifests.append(read_manifest(file.read_bytes(), f"{repository}/{path}"))
     return repository_card(sorted(manifests, key=lambda m: m.name)).encode()

@@ -49,7 +49,7 @@ class SharedModel:
     """The files of a model in a repository."""
 
     manifest: Manifest
-    """What it is, with the checksums."""
+    """Its manifest, with the checksums."""
     files: Mapping[str, bytes]
     """By path below the folder of the model; the manifest and the card are among them."""
 
@@ -173,10 +173,10 @@ def _results(named: str | None, file: Path) -> Results | None:
     run = RunFolder.around(file)
     if run is None:
         return None
-    found = [path for path in run.path.glob(f"*/{EVALUATION}") if path.is_file()]
-    if not found:
+    result = [path for path in run.path.glob(f"*/{EVALUATION}") if path.is_file()]
+    if not result:
         return None
-    return _read_results(max(found, key=lambda path: path.stat().st_mtime))
+    return _read_results(max(result, key=lambda path: path.stat().st_mtime))
 
 
 def _read_results(path: Path) -> Results:

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ambulo.commands.data.flags import MotionFolders, SourceFlags
-from ambulo.common.command_line import Arg, command
+from ambulo.commands.ik.flags import ExtractFlags
 from ambulo.common.console import bars
-from ambulo.common.engine_flags import WorkerFlags
-from ambulo.common.flag_types import Count, OutFile, above, ending, within
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import IKError
-from ambulo.ik.data.extract import FAR, FPS, STEP, Extraction, extract
-from ambulo.ik.data.pose_data import MIN_UNIQUE, check_poses, save_poses, still_joints
+from ambulo.ik.data.extract import FAR, Extraction, extract
+from ambulo.ik.data.pose_data import check_poses, save_poses, still_joints
 from ambulo.ik.rig import load_rig
 from ambulo.motion.datasets.clips import scan_clips
 from ambulo.train.shared.jobs import workers_of
@@ -26,61 +22,34 @@ if TYPE_CHECKING:
     from ambulo.motion.datasets.clips import Clip
 
 
-@dataclass(frozen=True, kw_only=True)
-class ExtractFlags(SourceFlags, WorkerFlags):
-    """Write the poses of motion files to one file.
-
-    Every clip is retargeted to the rig and put inside the joint limits; poses that hardly
-    differ, or are far outside, are left out.
-    """
-
-    motions: MotionFolders
-    """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
-    out: Annotated[OutFile, ending(".npz")] = "training_data.npz"
-    """file to write"""
-    rig: str = "ik23"
-    """rig, or its file"""
-    fps: Annotated[float, above(0.0)] = FPS
-    """rate of the poses"""
-    step: Annotated[float, Arg("M"), within(0.0, 1e6)] = STEP
-    """thinning: least way of the joint that moves most, in metres; 0 keeps all"""
-    least: Count = MIN_UNIQUE
-    """refuse fewer unique poses than this"""
-    strict: bool = False
-    """a file that cannot be used is an error"""
-    no_cache: bool = False
-    """read every file again"""
-
-
-@command("ambulo ik extract")
-def main(flags: ExtractFlags) -> int:
+def extract_poses(flags: ExtractFlags) -> int:
     """Extract poses."""
     rig = load_rig(flags.rig)
     folders = [resolve_path(folder) for folder in flags.motions]
     clips, errors = scan_clips(folders, flags.strict, check=False)
     if not clips:
         raise IKError(f"{', '.join(map(str, folders))}: no motion files")
-    found = extract(
+    result = extract(
         clips, rig, flags.fps, step=flags.step, progress=shown_clips(clips),
         strict=flags.strict, cached=not flags.no_cache,
         axes=flags.axes, rest_pose=flags.rest_pose or "auto",
         apply=workers_of(flags, [clip.path for clip in clips[:1]]).in_order,
     )  # fmt: skip
-    unique = check_poses(found.data, rig, flags.least)
+    unique = check_poses(result.data, rig, flags.least)
     target = resolve_path(flags.out)
-    save_poses(target, found.data)
-    print(described(found, unique))
-    stiff = still_joints(rig, found.data.pose)
+    save_poses(target, result.data)
+    print(described(result, unique))
+    stiff = still_joints(rig, result.data.pose)
     if stiff:
         print(f"joints that never turn: {', '.join(stiff)}")
-    for error in dict.fromkeys(map(str, (*errors, *found.errors))):
+    for error in dict.fromkeys(map(str, (*errors, *result.errors))):
         print(f"not used: {error}", file=sys.stderr)
     print(f"written: {target}")
     return 0
 
 
 def described(found: Extraction, unique: int) -> str:
-    """What came out, for people."""
+    """Return the summary that is printed."""
     clips = found.data.header.clips
     return (
         f"{len(clips)} clips of {len({clip.subject for clip in clips})} people, "
@@ -100,8 +69,8 @@ def described(found: Extraction, unique: int) -> str:
 def _most(left_out: dict[str, int]) -> str:
     """The three clips that lose most frames."""
     most = sorted(left_out.items(), key=lambda item: -item[1])[:3]
-    told = ", ".join(f"{name} {count}" for name, count in most)
-    return f" (most: {told})" if told else ""
+    shown = ", ".join(f"{name} {count}" for name, count in most)
+    return f" (most: {shown})" if shown else ""
 
 
 def shown_clips(clips: Sequence[Clip]) -> Iterator[Clip]:

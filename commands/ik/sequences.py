@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
-from typing import Annotated
 
-from ambulo.commands.data.flags import MotionFolders, SourceFlags
 from ambulo.commands.ik.extract import shown_clips
-from ambulo.common.command_line import Arg, command
-from ambulo.common.engine_flags import WorkerFlags
-from ambulo.common.flag_types import OutFile, ending, within
+from ambulo.commands.ik.flags import SequencesFlags
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, IKError
 from ambulo.ik.data.sequences import (
-    FPS,
     SequenceData,
     SequenceReport,
     extract_sequences,
@@ -24,26 +18,7 @@ from ambulo.motion.datasets.clips import scan_clips
 from ambulo.train.shared.jobs import workers_of
 
 
-@dataclass(frozen=True, kw_only=True)
-class SequencesFlags(SourceFlags, WorkerFlags):
-    """Write motions of many people to one file, to train body trackers on.
-
-    Every clip is retargeted to human23 with the performer's own proportions; frames that no
-    person took are cut out. `ambulo train trackers` splits the file by people.
-    """
-
-    motions: MotionFolders
-    """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
-    out: Annotated[OutFile, ending(".npz")] = "sequences.npz"
-    """file to write"""
-    fps: Annotated[float, within(20.0, 240.0)] = FPS
-    """rate, in Hz"""
-    without: Annotated[tuple[str, ...], Arg("SUBJECT", empty=True)] = ()
-    """performers to leave out"""
-
-
-@command("ambulo ik sequences")
-def main(flags: SequencesFlags) -> int:
+def sequences(flags: SequencesFlags) -> int:
     """Extract sequences."""
     folders = [resolve_path(folder) for folder in flags.motions]
     clips, errors = scan_clips(folders, check=False)
@@ -71,7 +46,7 @@ def main(flags: SequencesFlags) -> int:
 
 
 def described(data: SequenceData, report: SequenceReport) -> str:
-    """What came out, for people."""
+    """Return the summary that is printed."""
     cut = sum(report.cut.values())
     most = sorted(report.cut.items(), key=lambda item: -item[1])[:3]
     worst = ", ".join(f"{name} {count}" for name, count in most)

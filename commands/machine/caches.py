@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from ambulo.configs.caches import user_cache
-from ambulo.envs.godot.locate import installed_engine
-from ambulo.envs.reference.cached import cache_folder as references
-from ambulo.motion.datasets.prepare import default_cache as motions
 
 COMPILED = ("envs", "ik", "motion", "muscle", "rig_server")
 """Subpackages with code that numba compiles and keeps."""
@@ -35,12 +32,18 @@ class Cache:
 
 def caches() -> list[Cache]:
     """Return the caches of this user; those not yet made hold no files."""
+    from ambulo.envs.godot.locate import installed_engine
+    from ambulo.envs.reference.cached import cache_folder
+    from ambulo.motion.datasets.prepare import default_cache
+
     moved = "XDG_CACHE_HOME"
+    folders = default_cache(), cache_folder(), installed_engine().parents[1]
+    motions, references, engine = folders
     return [
-        _cache("prepared motion", motions(), "AMBULO_MOTION_CACHE"),
-        _cache("feasible references", references(), "AMBULO_REFERENCE_CACHE"),
-        _cache("Godot engine", installed_engine().parents[1], moved),
-        _cache("rest of the cache folder", user_cache(), moved, rest=True),
+        _cache("prepared motion", motions, "AMBULO_MOTION_CACHE"),
+        _cache("feasible references", references, "AMBULO_REFERENCE_CACHE"),
+        _cache("Godot engine", engine, moved),
+        _cache("rest of the cache folder", user_cache(), moved, folders),
         compiled_code(),
     ]
 
@@ -80,9 +83,8 @@ def size_text(size: int) -> str:
     return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def _cache(name: str, path: Path, variable: str, rest: bool = False) -> Cache:
-    """Return the state of a folder; `rest`: without the other caches inside it."""
-    others = (motions(), references(), installed_engine().parents[1]) if rest else ()
+def _cache(name: str, path: Path, variable: str, others: Sequence[Path] = ()) -> Cache:
+    """Return the state of a folder without the `others` inside it."""
     sizes = [
         size
         for file, size in _files(path)

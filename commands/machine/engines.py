@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ambulo.commands.machine.packages import installed_version
+from ambulo.common.run_folder import installed_version
 from ambulo.configs.errors import BridgeError, RenderError
 
 TIMEOUT = 60.0
-"""Longest answer of a program that is asked for its version, [s]."""
+"""Time limit for a program to print its version, [s]."""
 LINUX_ALONE = (
     "engines and clusters that end with a training that is killed, `make fuzz`, "
     "benchmarks that read /proc"
@@ -31,7 +31,7 @@ class Engine:
     """A program or device that some parts need."""
 
     name: str
-    """What it is."""
+    """Its name."""
     found: bool
     """Whether it can be used."""
     detail: str

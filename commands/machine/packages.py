@@ -11,6 +11,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from ambulo.common.extras import PURPOSES
+from ambulo.common.run_folder import installed_version
 
 DISTRIBUTION = "ambulo"
 """Name of the distribution whose requirements count."""
@@ -83,14 +84,6 @@ def extras(packages: Iterable[Package]) -> list[Extra]:
         Extra(name, purpose, tuple(row for row in rows if row.extra == name))
         for name, purpose in PURPOSES.items()
     ]
-
-
-def installed_version(name: str) -> str | None:
-    """Return the version of an installed distribution; None: it is not installed."""
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return None
 
 
 def accepts(wanted: str, version: str) -> bool:

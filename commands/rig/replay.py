@@ -24,7 +24,7 @@ SILENCE = 2.0
 
 @dataclass(eq=False)
 class Replay:
-    """What a replay of N frames brought."""
+    """Result of a replay of N frames."""
 
     frames: list[RigFrame]
     predicted: dict[int, Floats] = field(default_factory=dict)
@@ -127,10 +127,10 @@ def _take(
             result.refused += reply.ack.result == 2
             sent.pop(reply.ack.sequence, None)
         elif reply.answer is not None:
-            found = sent.pop(reply.answer.sequence, None)
-            if found is not None:
-                result.predicted[found[0]] = answer_rotations(reply.answer.values[-1])
-                result.delays.append(time.monotonic() - found[1])
+            match = sent.pop(reply.answer.sequence, None)
+            if match is not None:
+                result.predicted[match[0]] = answer_rotations(reply.answer.values[-1])
+                result.delays.append(time.monotonic() - match[1])
         elif reply.failure and reply.failure.code == ErrorCode.UNKNOWN_SESSION:
             some = _LOST
         elif reply.failure and reply.failure.code == ErrorCode.BAD_RIG:
@@ -152,7 +152,7 @@ def replay_v1(
     interval: float,
     watch: Callable[[Replay], None] | None = None,
 ) -> Replay:
-    """The same in version 1, whose answers do not say which frame they answer.
+    """Replay in version 1, whose answers do not name their frames.
 
     What arrives before the next frame is sent counts as that frame's; with `interval`
     0 a frame without an answer costs 20 ms of waiting.
@@ -182,8 +182,8 @@ def scores_of(replay: Replay) -> Scores:
     for index, local in sorted(replay.predicted.items()):
         frame = replay.frames[index]
         positions, turned = _placed(frame, local)
-        wanted, wanted_turned = _placed(frame, frame.rotations)
-        errors.append(np.linalg.norm(positions - wanted, axis=1))
+        requested, wanted_turned = _placed(frame, frame.rotations)
+        errors.append(np.linalg.norm(positions - requested, axis=1))
         angles.append(quat_angle(turned, wanted_turned))
     if not errors:
         nan = float("nan")

@@ -10,14 +10,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from rich.console import Console
 from rich.live import Live
-from rich.progress import Progress, TaskID
 from rich.table import Table
 
 from ambulo.rig_server.character import ClientCharacter
 from ambulo.rig_server.server import RigServer
 
-COMPILE_SECONDS = 2.0
-"""Time between plain lines while kernels are compiled, [s]."""
 PLAIN_SECONDS = 10.0
 """Time between plain lines, [s]."""
 
@@ -110,40 +107,6 @@ def _row(character: ClientCharacter) -> ClientRow:
     )
 
 
-class CompileView:
-    """Shows how far the compilation before the start has come."""
-
-    def __init__(self, *, live: bool | None = None) -> None:
-        """A progress bar on a terminal (or if `live`), else plain lines."""
-        shown = sys.stderr.isatty() if live is None else live
-        self._bar = Progress(console=Console(stderr=True)) if shown else None
-        self._task = TaskID(0)
-        self._next = 0.0
-
-    def __enter__(self) -> Callable[[str, int, int], None]:
-        """Start showing."""
-        if self._bar is None:
-            print("loading compiled code ...", file=sys.stderr, flush=True)
-        else:
-            self._bar.start()
-            self._task = self._bar.add_task("loading compiled code", total=None)
-        return self.update
-
-    def __exit__(self, *_: object) -> None:
-        """Stop showing."""
-        if self._bar is not None:
-            self._bar.stop()
-
-    def update(self, kernel: str, done: int, total: int) -> None:
-        """Show that `kernel` is compiled, the `done`-th of `total`."""
-        text = f"compiling (first start only): {kernel}"
-        if self._bar is not None:
-            self._bar.update(self._task, description=text, completed=done, total=total)
-        elif (now := time.monotonic()) >= self._next:
-            self._next = now + COMPILE_SECONDS
-            print(f"{text} ({done} of {total})", file=sys.stderr, flush=True)
-
-
 class View:
     """Shows a server; `update` is its tick."""
 
@@ -151,8 +114,8 @@ class View:
         """A live table on a terminal (or if `live`), else a line every 10 s."""
         self._server = server
         self._console = Console(stderr=True)
-        wanted = sys.stderr.isatty() if live is None else live
-        self._live = Live(console=self._console, auto_refresh=False) if wanted else None
+        shown = sys.stderr.isatty() if live is None else live
+        self._live = Live(console=self._console, auto_refresh=False) if shown else None
         self._next = time.monotonic() + PLAIN_SECONDS
         self._faults = 0
 
@@ -201,7 +164,7 @@ def table_of(report: Report) -> Table:
 
 
 def lines_of(report: Report) -> list[str]:
-    """The same as plain lines."""
+    """Return a report as plain lines."""
     return [
         *(
             f"{row.rig} ({row.client}): {row.frames} frames, loss {row.loss_cm2:.1e} cm2, "

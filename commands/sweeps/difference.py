@@ -138,7 +138,7 @@ def _too_few(
 
 
 def _episodes(first: RunScores, second: RunScores, score: Score) -> str:
-    """Return what the episodes of two single runs say of these two networks."""
+    """Return a sentence that compares two single runs by their episodes."""
     levels = sorted(first.episodes.keys() & second.episodes.keys())
     if len(levels) > 1:
         values = np.array([first.episodes[n] - second.episodes[n] for n in levels])

@@ -25,7 +25,7 @@ class StudyPlan(Config):
     """Which runs of one training a folder has."""
 
     noun: ClassVar[str]
-    """What messages call it."""
+    """Its name in messages."""
     file: ClassVar[str]
     """Name of the file with the plan."""
 
@@ -145,7 +145,7 @@ class StudyFolder(Generic[Plan]):
 
     @cached_property
     def identity(self) -> str:
-        """What tells this folder from others of the same study."""
+        """Random name of this folder, to distinguish it from others of the same study."""
         file = self.path / "identity"
         if not file.exists():
             write_atomic(file, uuid.uuid4().hex + "\n")
@@ -155,7 +155,7 @@ class StudyFolder(Generic[Plan]):
     def claimed(self, plan: Plan) -> Iterator[Plan]:
         """Reserve the folder for this process; write `plan`, or extend the one in it.
 
-        A folder that is made here goes again if no run begins.
+        A folder that is made here is removed if no run begins.
 
         Raises:
             RunFolderError: another process works in it, or it holds something else.

@@ -61,14 +61,14 @@ class Training:
             for spelling in argument.spellings
             if argument.name in names
         }
-        kept: list[str] = []
+        selected: list[str] = []
         skipping = False
         for argument in forwarded:
             if argument.startswith("--"):
                 skipping = argument.partition("=")[0] in dropped
             if not skipping:
-                kept.append(argument)
-        return kept
+                selected.append(argument)
+        return selected
 
     def settings(self, arguments: Sequence[str]) -> Any:
         """Return the settings of a run with the flags `arguments`, checked.

@@ -119,8 +119,8 @@ def common_tasks(runs: list[RunScores]) -> list[str]:
 
 def _value(agents: Mapping[str, Any], name: str) -> float | None:
     """Return a metric of the policy; None: it has none."""
-    found = agents.get(POLICY, {}).get(name, {}).get("value")
-    return float(found) if isinstance(found, int | float) else None
+    result = agents.get(POLICY, {}).get(name, {}).get("value")
+    return float(result) if isinstance(result, int | float) else None
 
 
 def _by_group(data: Mapping[str, Any], variable: str, name: str) -> dict[str, float]:

@@ -114,7 +114,7 @@ class Study:
         return {run_of(trial): trial for trial in self.trials()}
 
     def enqueue(self, names: Iterable[str]) -> None:
-        """Let runs wait to be trained, except those that are done or left unfinished."""
+        """Queue runs for training, except those that are finished or interrupted."""
         known = self.runs()
         for name in names:
             if name not in known or known[name].state == TrialState.FAIL:

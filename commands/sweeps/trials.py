@@ -44,7 +44,7 @@ class Trials:
 
     study: Study
     training: Training
-    """What each trains."""
+    """The training of each."""
     arguments: tuple[str, ...]
     """Flags of every run, without the preset."""
     total: int

@@ -1,21 +1,28 @@
-"""Server of bodies for live streams over WebSocket and UDP."""
+"""`ambulo track-server`: bodies for live streams over WebSocket and UDP."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import socket
+import sys
 from collections.abc import Callable
 
 import numpy as np
 
+from ambulo.commands.network_flags import SECRET_VARIABLE
+from ambulo.commands.trackers.flags import TrackServerFlags
 from ambulo.commands.trackers.stream import Places, StreamConfig
 from ambulo.commands.trackers.udp import UdpBodies
 from ambulo.commands.trackers.websocket import WebSocketBodies
-from ambulo.configs.errors import AmbuloError
+from ambulo.common.find_model import find_model
+from ambulo.common.signals import StopRequest
+from ambulo.configs.errors import ConfigError
 from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.tracker import BodyTracker
+from ambulo.policies.agents.body_tracker import load_tracker_network
+from ambulo.rig_server.udp import bound_socket
 
 DRAINED = 256
 """Most datagrams that are taken off the socket before others have a turn."""
@@ -24,6 +31,33 @@ LARGEST = 65_535
 SOCKET_BUFFER = 1 << 20
 TICK = 0.1
 """Time between two looks at signals and silent clients, [s]."""
+
+
+def track_server(flags: TrackServerFlags) -> int:
+    """Serve until Ctrl-C or SIGTERM; return the exit code."""
+    flags.set_up_logging()
+    secret = flags.secret()
+    if not secret and not flags.is_loopback:
+        raise ConfigError(
+            f"--bind {flags.bind}: is open to the network; --secret-file FILE (or "
+            f"{SECRET_VARIABLE}) is needed"
+        )
+    network, _ = load_tracker_network(find_model(flags.model))
+    config = StreamConfig(flags.max_clients, flags.idle, secret, flags.origin)
+    server = BodyServer(
+        network,
+        config,
+        flags.bind,
+        None if flags.no_websocket else flags.port,
+        None if flags.no_udp else flags.udp_port,
+    )
+    warm_up(network)
+    with StopRequest("the row in hand", flags.seconds) as request:
+        run_server(
+            server, request.due, lambda text: print(text, file=sys.stderr, flush=True)
+        )
+    print(server.summary(), file=sys.stderr)
+    return 0
 
 
 def warm_up(network: TrackerNetwork) -> None:
@@ -80,7 +114,7 @@ class BodyServer:
                 self.port = await stack.enter_async_context(serving)
                 where.append(f"ws://{_host(self._bind)}:{self.port}")
             if self.udp_port is not None:
-                self._listen()
+                self._listen(self.udp_port)
                 stack.callback(self._close)
                 worker = asyncio.create_task(self._work())
                 stack.callback(worker.cancel)
@@ -88,7 +122,7 @@ class BodyServer:
             started(f"listening on {' and '.join(where)}")
             while not stopped():
                 await asyncio.sleep(TICK)
-                self.udp.sweep()
+                self.udp.forget_silent()
 
     def summary(self) -> str:
         """One line about what was done."""
@@ -98,20 +132,9 @@ class BodyServer:
             f"UDP; refused {self.websocket.wrong} messages and {faults or 0} datagrams"
         )
 
-    def _listen(self) -> None:
+    def _listen(self, port: int) -> None:
         """Bind the UDP socket; `AmbuloError` if it cannot be."""
-        family = socket.AF_INET6 if ":" in self._bind else socket.AF_INET
-        endpoint = socket.socket(family, socket.SOCK_DGRAM)
-        try:
-            endpoint.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, SOCKET_BUFFER)
-            endpoint.setblocking(False)
-            endpoint.bind((self._bind, self.udp_port))
-        except (OSError, OverflowError) as error:
-            endpoint.close()
-            reason = getattr(error, "strerror", None) or str(error)
-            where = f"{self._bind}:{self.udp_port}"
-            raise AmbuloError(f"{where}: cannot be bound: {reason}") from None
-        self._socket = endpoint
+        self._socket = endpoint = bound_socket(self._bind, port, SOCKET_BUFFER)
         self.udp_port = endpoint.getsockname()[1]
         asyncio.get_running_loop().add_reader(endpoint, self._drain, endpoint)
 

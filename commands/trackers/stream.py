@@ -1,4 +1,4 @@
-"""One client's body: rows in, bodies out in the axes that the client asked for."""
+"""One client's body: rows in, bodies out in the client's axes."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ class UdpBodies:
         body = body_message(packet.sequence, answer)
         self._reply(client, Kind.BODY, tracker_messages.encode_body(body))
 
-    def sweep(self) -> None:
+    def forget_silent(self) -> None:
         """Forget clients that are silent; cheap, to be called often."""
         now = self._clock()
         for client in list(self.clients.values()):

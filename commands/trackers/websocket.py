@@ -97,10 +97,10 @@ class WebSocketBodies:
         """Refuse a connection without the secret, or one too many, before it opens."""
         secret = self._config.secret
         given = request.headers.get_all("Authorization")
-        wanted = b"Bearer " + secret
+        requested = b"Bearer " + secret
         if secret and not (
             len(given) == 1
-            and hmac.compare_digest(given[0].encode(errors="replace"), wanted)
+            and hmac.compare_digest(given[0].encode(errors="replace"), requested)
         ):
             return connection.respond(HTTPStatus.UNAUTHORIZED, "wrong or no secret\n")
         if self._places.used >= self._places.most:

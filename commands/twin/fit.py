@@ -127,10 +127,10 @@ def fit_contact(wall: WallWalks) -> ContactRule:
         log_rate = values[0] + values[1] * v
         return float(np.exp(log_rate).sum() * wall.dt - log_rate[y].sum())
 
-    found = minimize(
+    result = minimize(
         loss, [mean, 0.0], method="L-BFGS-B", bounds=[(-10.0, 5.0), (0.0, 8.0)]
     )
-    still, growth = (round(float(value), 4) for value in found.x)
+    still, growth = (round(float(value), 4) for value in result.x)
     return ContactRule(still=still, speed=growth, after=AFTER)
 
 

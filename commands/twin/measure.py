@@ -46,7 +46,7 @@ class FreeWalks:
     motion: Floats
     """The same three numbers, as the body does them. Shape (T, N, 3)."""
     fell: Bools
-    """Who has fallen by the end of each step, shape (T, N)."""
+    """Whether each body has fallen by the end of each step, shape (T, N)."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class WallWalks:
     into: Floats
     """Speed into the wall that the command asks for, shape (T, N), [m/s]."""
     fell: Bools
-    """Who has fallen by the end of each step, shape (T, N)."""
+    """As in `FreeWalks`."""
 
 
 def free_walks(
@@ -73,10 +73,10 @@ def free_walks(
     starts = np.zeros((count, 3))
     _begin(world, starts, rng)
     steps = round(FREE_SECONDS / world.spec.dt)
-    wanted = _random_commands(
+    requested = _random_commands(
         slowed(walker.envelope, fastest), steps, count, world.spec.dt, rng
     )
-    sticks = [_sticks(command, world.spec) for command in wanted]
+    sticks = [_sticks(command, world.spec) for command in requested]
     # Not all that is wanted is in the envelope: turns take of side-steps, and so on.
     ordered = StickCommands(world.spec, walker.envelope, walker.name)
     commands = np.stack([ordered.of(stick) for stick in sticks])

@@ -6,7 +6,7 @@ from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
 
-from ambulo.commands.viewing.request import PlayRequest
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.evaluate.shared.models import model_kind
@@ -28,7 +28,7 @@ that it uses besides the seed."""
 
 
 def check_request(file: Path, request: PlayRequest) -> None:
-    """Refuse what was asked for and models of this kind do not use.
+    """Refuse settings that models of this kind do not use.
 
     Raises:
         ConfigError: There is such a setting.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ambulo.commands.viewing.request import PlayRequest
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.envs.vr.task.build import make_batch

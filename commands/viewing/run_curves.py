@@ -60,10 +60,10 @@ class RunCurves:
             if _is_number(value) and not name.startswith(NOT_SHOWN)
         )
         steps = np.array([row["timesteps"] for row in rows], np.float64)
-        found = {
+        result = {
             name: np.array([_number(row.get(name)) for row in rows]) for name in names
         }
-        return list(_grouped("evaluation", steps, found))
+        return list(_grouped("evaluation", steps, result))
 
     def _logged(self) -> list[Curve]:
         """Columns of `metrics.csv`, a plot for each group of names `group/name`."""
@@ -86,13 +86,13 @@ class RunCurves:
 
 def _grouped(title: str, steps: Floats, series: dict[str, Floats]) -> Iterable[Curve]:
     """Plots of series of like size, so that no line is flat beside a large one."""
-    kept = np.isfinite(steps)
+    selected = np.isfinite(steps)
     sizes: dict[int, dict[str, Floats]] = {}
     for name, values in series.items():
         known = np.abs(values[np.isfinite(values)])
         large = float(known.max()) if len(known) else 0.0
         size = 0 if large <= 1.5 else 1 + int(np.log10(large) / 1.5)
-        sizes.setdefault(size, {})[name] = values[kept]
+        sizes.setdefault(size, {})[name] = values[selected]
     for size in sorted(sizes):
         names = list(sizes[size])
         for first in range(0, len(names), MOST_SERIES):
@@ -100,7 +100,9 @@ def _grouped(title: str, steps: Floats, series: dict[str, Floats]) -> Iterable[C
             label = f"{title}: {', '.join(own)}" if len(own) <= 2 else f"{title} {size}"
             if first:
                 label += f" ({first // MOST_SERIES + 1})"
-            yield Curve(label, steps[kept], {name: sizes[size][name] for name in own})
+            yield Curve(
+                label, steps[selected], {name: sizes[size][name] for name in own}
+            )
 
 
 def _changed(file: Path) -> float:

@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.commands.viewing.kinds import STAGES, stage_of
-from ambulo.commands.viewing.request import PlayRequest
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import AmbuloError
 from ambulo.evaluate.shared.models import model_kind
@@ -33,11 +33,11 @@ class RunFollower:
 
     def first(self) -> Stage:
         """The stage of the newest model; an empty one where there is none to show."""
-        found = self._next()
+        result = self._next()
         return (
             EmptyStage(f"{self._run.path.name}: no checkpoint yet")
-            if found is None
-            else found
+            if result is None
+            else result
         )
 
     def start(self, show: Callable[[Stage], None]) -> None:
@@ -56,7 +56,7 @@ class RunFollower:
         self._thread.start()
 
     def stop(self) -> None:
-        """Look no further."""
+        """Stop looking for new models."""
         self._stop.set()
         if self._thread is not None:
             self._thread.join(timeout=10.0)

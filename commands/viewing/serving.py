@@ -1,47 +1,94 @@
-"""Serve a viewer until it is stopped."""
+"""Show a model or a run in the browser until the viewer is stopped."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated
 
+import ambulo.shipped
+from ambulo.commands.viewing.flags import (
+    PlayFlags,
+    PlayRequest,
+    WatchFlags,
+    WindowFlags,
+)
+from ambulo.commands.viewing.kinds import (
+    STAGES,
+    check_request,
+    open_stage,
+    playable_file,
+    stage_of,
+)
+from ambulo.commands.viewing.run_curves import RunCurves
 from ambulo.commands.viewing.run_follower import RunFollower
-from ambulo.common.command_line import Arg, Flags
-from ambulo.common.flag_types import Port, Positive
+from ambulo.common.paths import resolve_path
+from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
+from ambulo.configs.errors import RunFolderError
+from ambulo.evaluate.shared.models import model_kind
+from ambulo.train.shared.watching import check_watch
 from ambulo.viz.viewer.curves import ReadCurves
 from ambulo.viz.viewer.empty_stage import EmptyStage
 from ambulo.viz.viewer.panel import Models
 from ambulo.viz.viewer.stage import Stage
 from ambulo.viz.viewer.viewer import Viewer
-from ambulo.viz.viewer.window import PORT, checked_port, open_server
+from ambulo.viz.viewer.window import open_server
 
 _WAIT = 0.2
 """Time between looks at whether to stop, [s]."""
+LOWEST = 19
+"""Niceness that gives way to everything else."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class WindowFlags(Flags):
-    """The server of a viewer."""
+def play(flags: PlayFlags) -> int:
+    """Show a model until it is stopped."""
+    check_watch(flags.port)
+    request = flags.request()
+    file = playable_file(flags.model)
+    check_request(file, request)
+    models = Models(playable(), lambda name: open_stage(name, request))
+    title = f"{flags.model}: loading"
+    return serve(flags, title, lambda: stage_of(file, request), models)
 
-    port: Port = PORT
-    """port on the loopback address; 0 takes a free one"""
-    seconds: Annotated[Positive | None, Arg("S")] = None
-    """stop after this time (default: never)"""
 
-    def check_window(self) -> None:
-        """Refuse what the server cannot do, before a model is loaded.
+def playable() -> list[str]:
+    """Return the names of the shipped models that can be shown."""
+    result = ambulo.shipped.shipped_models()
+    return [name for name, file in sorted(result.items()) if model_kind(file) in STAGES]
 
-        Raises:
-            ConfigError: The port is taken.
-            ImportError: viser is not installed.
-        """
-        import viser  # noqa: F401
 
-        checked_port(self.port)
+def watch(flags: WatchFlags) -> int:
+    """Show a run until it is stopped."""
+    run = RunFolder(resolve_path(flags.run))
+    if not run.exists:
+        raise RunFolderError(
+            f"{run.path}: is not the folder of a run (no run.json and config.json)"
+        )
+    check_watch(flags.port)
+    give_way()
+    follower = RunFollower(run, PlayRequest())
+    return serve(
+        flags,
+        f"{run.path.name}: loading",
+        follower.first,
+        curves=RunCurves(run),
+        follower=follower,
+        rests=True,
+    )
+
+
+def give_way() -> None:
+    """Let a training on the same machine go first: run only where it leaves time."""
+    idle = getattr(os, "SCHED_IDLE", None)
+    if idle is not None:
+        with contextlib.suppress(OSError):
+            os.sched_setscheduler(0, idle, os.sched_param(0))
+            return
+    if hasattr(os, "nice"):
+        with contextlib.suppress(OSError):
+            os.nice(LOWEST)
 
 
 def serve(
@@ -71,16 +118,15 @@ def serve(
     server = open_server(flags.port, "ambulo")
     viewer = Viewer(server, EmptyStage(title), models, curves, rests=rests)
     viewer.start()
-    end = time.monotonic() + flags.seconds if flags.seconds else float("inf")
+    request = StopRequest("the picture in hand", flags.seconds)
     try:
         viewer.put(make())
         print(f"ambulo: {server.address}", file=sys.stderr, flush=True)
         if follower is not None:
             follower.start(viewer.put_newer)
-        with StopRequest("the picture in hand") as request:
-            while request.signal_number is None and time.monotonic() < end:
-                if viewer.clock.wait(_WAIT):
-                    break
+        with request:
+            while not (request.due() or viewer.clock.wait(_WAIT)):
+                pass
     finally:
         if follower is not None:
             follower.stop()

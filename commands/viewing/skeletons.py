@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ambulo.commands.track import read_source
-from ambulo.commands.viewing.request import PlayRequest
+from ambulo.commands.trackers.track import read_source
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Floats

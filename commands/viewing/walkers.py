@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ambulo.commands.viewing.request import PlayRequest
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
@@ -97,10 +97,10 @@ def tracker_stage(file: Path, request: PlayRequest) -> WalkerStage:
         paths = [resolve_path(path) for path in request.clips]
         reference = read_clips(paths, character, env.control_dt)
     else:
-        found = stored_references(model, str(file))
-        if not found:
+        result = stored_references(model, str(file))
+        if not result:
             raise ConfigError(f"{file}: holds no clip; --clips FILE names one")
-        reference = found[0]
+        reference = result[0]
     check_reference(reference, character, env)
     batch = TrackBatch(config, reference, character, num_envs=request.bodies)
     everyone, first = np.arange(request.bodies), np.zeros(request.bodies, np.int64)

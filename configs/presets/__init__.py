@@ -9,26 +9,41 @@ from __future__ import annotations
 import json
 import pkgutil
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib import import_module
 from importlib.resources import files
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ambulo.configs.base import Config, json_names, parse
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.reading import json_names
 
-Settings = TypeVar("Settings", bound=Config)
+if TYPE_CHECKING:
+    from ambulo.configs.base import Config
+
+Settings = TypeVar("Settings", bound="Config")
 
 
 class PresetFolder(Mapping[str, str], Generic[Settings]):
     """The presets of one package: a mapping from each name to its description."""
 
-    def __init__(self, package: str, config: type[Settings]) -> None:
-        """List the JSON files of `package`, whose settings are those of `config`."""
+    def __init__(self, package: str, source: str) -> None:
+        """List the JSON files of a package.
+
+        Args:
+            package: The package.
+            source: `module:Class` of the settings, imported at first use.
+        """
         self._package = package
-        self.config = config
-        """Class of the settings."""
+        self.source = source
         self._data = {name: self._read(name) for name in json_names(package)}
         self._loaded: dict[str, Settings] = {}
+
+    @cached_property
+    def config(self) -> type[Settings]:
+        """Class of the settings."""
+        module, _, name = self.source.partition(":")
+        config: type[Settings] = getattr(import_module(module), name)
+        return config
 
     def __getitem__(self, name: str) -> str:
         return str(self._data[name]["description"])
@@ -49,6 +64,8 @@ class PresetFolder(Mapping[str, str], Generic[Settings]):
             raise ConfigError(f"unknown preset {name!r}{nearest(name, self._data)}")
         if name not in self._loaded:
             data = self._data[name]
+            from ambulo.configs.base import parse
+
             settings = {key: data[key] for key in data if key != "description"}
             self._loaded[name] = parse(self.config, settings, f"preset {name}")
         return self._loaded[name]

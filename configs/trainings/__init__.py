@@ -12,8 +12,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from ambulo.configs.base import Config, json_names, load_json
+from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.reading import json_names
 
 
 class Score(Config):

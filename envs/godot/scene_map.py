@@ -28,7 +28,7 @@ from ambulo.envs.vr.levels.level import with_places
 from ambulo.envs.vr.levels.scene_level import SceneLevel, joined
 
 COLUMNS_PER_REQUEST = 20_000
-"""Columns whose floors are asked for at once."""
+"""Columns whose floors are requested at once."""
 _FLOOR_WIDTH = 5
 _BOUNDS = (
     'add a box (CSGBox3D or MeshInstance3D) named "AmbuloBounds" around where to play'

@@ -32,8 +32,8 @@ class GodotWorld(BaseWorld):
     state before it and are marked in `state.fault`; a fault in `reset` is mended before it
     returns. `faults` counts every fault by kind.
 
-    What moves in a level is moved here, and the engines are told where it goes; in a scene
-    the scene moves it.
+    Moving obstacles of a level move here, and their poses are sent to the engines; in a
+    scene the scene moves them.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class GodotWorld(BaseWorld):
         return np.asarray(actions, np.float64)
 
     def _check_open(self) -> None:
-        if self._fleet.closed:  # or engines would be started that nobody ends
+        if self._fleet.closed:  # or engines would be started and never ended
             raise AmbuloError("the world is closed: make a new one")
 
     def _bring_up(self, link: WorldLink, leave_out: Ints | None = None) -> None:

@@ -320,7 +320,7 @@ class LocomotionBatch(LocomotionTask):
 
     @property
     def _parts_with_state(self) -> dict[str, Any]:
-        """What has a state of its own."""
+        """The parts that have a state of their own."""
         parts = {
             "simulation": self.simulation, "episode": self.episode,
             "pushes": self.pushes, "delay": self.delay,

@@ -149,7 +149,7 @@ def _made(
 ) -> T:
     """Make a value, with its numbers as they will be read from the entry."""
     if takes:
-        # A warning, so that who waits is told without any logging set up.
+        # A warning, so that it is shown without any logging set up.
         log.warning(
             "preparing what the body follows (%s): this takes %s, %s",
             clip or "plain walk", takes, where,

@@ -52,7 +52,7 @@ class ReferenceReport:
     residual_force: float
     """Root mean square of the root force that no ground force explains, [N]."""
     residual_moment: float
-    """The same of its moment, [N m]."""
+    """Root mean square of the root moment that no ground force explains, [N m]."""
     ground_force: float
     """Mean vertical ground force over body weight; 1 for a steady gait."""
     peak_torque: float

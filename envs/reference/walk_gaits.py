@@ -76,7 +76,7 @@ STEPS = (
     (0.6, 0.6, 0.2),
     (0.9, 0.6, 0.17),
 )
-"""The same of bodies of the user's own without a clip, which step so at all speeds. Retargeted,
+"""Gaits of users' own bodies without a clip, which step so at all speeds. Retargeted,
 the suite's walk topples robots with small feet: of 16 of Unitree's G1 one stays up for 5 s at
 0.73 m/s, with such steps all do. Quick and wide ones catch pushes: after 20 N s per 70 kg, 33 %
 of 24 at 0.26 m/s with cycles of 0.8 and 0.16 m, 83 % with 0.55 and 0.22 m. Out of faster ones

@@ -29,9 +29,9 @@ class GaitScores:
     hip_deg: float
     """Angle between predicted and true local rotations, both sides, [deg]."""
     knee_deg: float
-    """The same of the knees."""
+    """As `hip_deg`, of the knees."""
     ankle_deg: float
-    """The same of the ankles."""
+    """As `hip_deg`, of the ankles."""
     legs_deg: float
     """Mean of hip, knee and ankle."""
     joints_deg: float
@@ -43,7 +43,7 @@ class GaitScores:
     speed_percent: float
     """Mean size of the error of the forward speed over the true speed, [%]."""
     worst_speed_percent: float
-    """The same of the worst sequence."""
+    """`speed_percent` of the worst sequence."""
 
 
 def score(predicted: NDArray[np.floating], true: NDArray[np.floating]) -> GaitScores:

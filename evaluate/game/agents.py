@@ -25,7 +25,7 @@ class AgentsBatch(TaskBatch, Protocol):
     engine: Ints
     """Number of its engine, (N,)."""
     says_success: Bools
-    """Whether the scripts of each kind have told success, (kinds,)."""
+    """Whether the scripts of each kind have reported success, (kinds,)."""
     has_script: bool
     """Whether the game can move its agents itself: for rows of actions that are NaN."""
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from ambulo.common.find_model import find_model
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.base import load_json
+from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.errors import AmbuloError, ConfigError
-from ambulo.configs.godot import ENGINE_PLACES, GodotConfig
+from ambulo.configs.godot import GodotConfig
 from ambulo.evaluate.game.agents import AgentsBatch
 from ambulo.evaluate.game.demonstrations import read_demonstrations
 from ambulo.evaluate.game.engines import check_kinds, open_agents

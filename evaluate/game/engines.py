@@ -133,7 +133,7 @@ class KindsBatch(GameBatch):
         return rows
 
     def _checked(self, actions: NDArray[np.generic]) -> NDArray[np.float32]:
-        """Clip the actions of each kind to what it can do; NaN stays."""
+        """Clip the actions of each kind to its bounds; NaN stays."""
         rows = np.array(actions, np.float32)
         for index, kind in enumerate(self.kinds):
             own = self.kind == index

@@ -19,7 +19,7 @@ TERM = "reward/"
 
 
 class Player(Protocol):
-    """Who acts for all agents of a game."""
+    """A policy for all agents of a game."""
 
     def act(self, batch: AgentsBatch) -> NDArray[np.float32]:
         """Return rows of actions (N, width); NaN: the game's own script acts."""

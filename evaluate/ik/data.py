@@ -60,7 +60,7 @@ class PoseBatch:
     position_weights: Tensor
     """Weight of each joint's position target; 0 where it has none. Shape (J, B)."""
     rotation_weights: Tensor
-    """The same of rotations. Shape (J, B)."""
+    """Weight of each joint's rotation target; 0 where it has none. Shape (J, B)."""
     contacts: Tensor
     """1 where the left, the right foot stands. Shape (2, B)."""
     pairs: int

@@ -98,7 +98,7 @@ class _Errors:
 
 
 def score(rig: Rig, targets: Targets, found: Pose, truth: Pose) -> PoseScores:
-    """Return how near `found` comes to `targets` and to the `truth` that they are from."""
+    """Return the errors of `found` against `targets` and against the pose `truth`."""
     e = _Errors(rig, targets, found, truth)
     legs = np.array([_is_leg(rig, joint) for joint in range(len(rig))])
     return PoseScores(

@@ -87,13 +87,13 @@ class Likeness:
     rms_shape: float
     """Root mean square after the offset is taken off."""
     inside: float
-    """Share of the cycle within two standard deviations of the mean."""
+    """Fraction of the cycle within two standard deviations of the mean."""
     inside_shape: float
-    """The same after the offset is taken off."""
+    """`inside` after the offset is removed."""
     range: float
     """Largest minus smallest angle."""
     normal_range: float
-    """The same of the published mean."""
+    """Range of the published mean."""
 
 
 def likeness(curve: Floats, band: Band) -> Likeness:

@@ -1,4 +1,4 @@
-"""What bodies did in an evaluation, step by step: arrays that all scores are made of."""
+"""Recordings of evaluations: arrays by step and body, from which all scores are computed."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Recording:
     """Sum of squares of the torque that acted minus that of stable PD, [N^2 m^2].
     Shape (T, N)."""
     torque_best: Floats
-    """The same of the least-squares optimum of the muscles. Shape (T, N)."""
+    """Torque error of the least-squares optimum of the muscles. Shape (T, N)."""
     torque: Floats
     """Sum of squares of the torque of stable PD, [N^2 m^2]. Shape (T, N)."""
     torques: int

@@ -46,7 +46,7 @@ class _Walk:
         return float(values[on].mean(dtype=np.float64)) if on.any() else math.nan
 
     def angle(self, values: NDArray[Any]) -> float:
-        """The same of angles, [rad], in degrees."""
+        """Mean of angles (T, N), [rad], over the steps on their feet, [deg]."""
         return float(np.rad2deg(self.mean(values)))
 
     def root(self, squares: Floats, count: int = 1) -> float:

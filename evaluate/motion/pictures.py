@@ -35,7 +35,7 @@ STILL_WINDOW = 0.3
 
 
 class MotionPictures:
-    """Pictures and films of an evaluation; drawn when they are asked for."""
+    """Pictures and films of an evaluation, drawn on request."""
 
     def __init__(self, measured: MotionEvaluation) -> None:
         """Draw the results of `measured`."""

@@ -52,7 +52,7 @@ LEGS = Body("with legs", BodySize.height, 0.5 * BodySize.width, level_only=True)
 
 
 def judged_bodies(eye_height: float) -> tuple[Body, ...]:
-    """The bodies that a level is judged for, agents with this `eye_height` first, [m]."""
+    """Return the bodies that a level must fit, agents of `eye_height` [m] first."""
     kinds = (STANDING, SEATED, CHILD, LEGS)
     own = Body.of("agents", eye_height)
     own = next(

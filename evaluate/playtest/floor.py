@@ -12,8 +12,6 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.bodies import Access, Body
 from ambulo.evaluate.playtest.parts import Parts
 
-MIN_AREA = 0.3
-"""Unreachable parts with less floor are slivers: counted, not listed, [m^2]."""
 MAX_AREAS = 50
 """Unreachable parts that are listed, the largest first."""
 _SAME_STOREY = 0.02
@@ -190,7 +188,7 @@ def letters(index: int) -> str:
 
 
 _BIN = 0.05
-"""Heights are told apart this finely, [m]."""
+"""Resolution of heights, [m]."""
 
 
 def split(

@@ -24,7 +24,7 @@ MAX_SIDE_CELLS = 800
 NEAR = 0.5
 """Floor within this distance of a path is covered, [m]."""
 _FALLING = 3.0
-"""Who falls sinks faster than this at the end, [m/s]; no walk down is as fast."""
+"""Sinking speed at the end of a path that means a fall, [m/s]; no walk down is as fast."""
 LEAST_TIME = 0.2
 """Means are given where agents were at least this long in all, [s]."""
 

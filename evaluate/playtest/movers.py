@@ -2,7 +2,8 @@
 
 A place counts as reachable if a body gets there at some time: a thing that moves is in the
 way only where it is in the way at every time. A thing that moves once, lifts too, is looked at
-where it ends. Nothing carries a body but lifts; what a moving platform leads to is told apart.
+where it ends. Nothing carries a body but lifts; places behind a moving platform are reported
+separately.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from ambulo.evaluate.playtest.nodes import Nodes
 _STEP, _TURN = 0.1, 0.1
 """Largest way [m] and turn [rad] between two places at which a thing is looked at."""
 _WAITING = 1.5
-"""Who stays this near to a door or lift waits for it, [m]."""
+"""A body that stays this near to a door or lift waits for it, [m]."""
 _BOARDING = 0.45
 """A body boards a platform whose edge is this near to the axis, [m]."""
 

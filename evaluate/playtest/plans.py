@@ -26,7 +26,7 @@ SOME = "#00796b"
 REACHED, FAILED = "#2f7fc9", "#d32f2f"
 """Colours of paths."""
 UNCOVERED = "#7cc4ea"
-"""Colour of reachable floor that nobody came near to."""
+"""Colour of reachable floor that no path came near to."""
 _KINDS = {
     "sealed": SEALED, "tight": TIGHT, "ride": TIGHT, "gap": QUIET, "top": QUIET,
     "outside": QUIET,
@@ -60,7 +60,7 @@ def draw_problems(test: Playtest, storey: int = 0) -> bytes:
     missed = floor.storeys[storey].reachable & ~test.covered[storey]
     _fill(ax, test, storey, missed)
     if missed.any():
-        handles["nobody came within 0.5 m"] = _patch(UNCOVERED)
+        handles["no path within 0.5 m"] = _patch(UNCOVERED)
     for area in floor.areas:
         if _storey_of(test, area.position) != storey:
             continue

@@ -11,6 +11,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.envs.vr.levels.layers import CLEARANCE
 from ambulo.evaluate.playtest.floor import Area, Floor
 from ambulo.evaluate.playtest.journeys import ROOMY, way_on
+from ambulo.evaluate.playtest.limits import Limits
 from ambulo.evaluate.playtest.movers import waited_for
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.stuck import StuckSpot
@@ -21,20 +22,6 @@ STUCK_SHARE = 0.1
 
 _MOST_NAMED = 6
 """Parts, and places, of a body that are named; the others are counted."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What a level may have before it fails."""
-
-    min_success: float = 0.8
-    """Least fraction of journeys that reach their goal."""
-    max_sealed: int = 0
-    """Most sealed areas; some are meant, such as a roped-off exhibit."""
-    max_stuck: int = 0
-    """Most places where `STUCK_SHARE` of the agents are stuck."""
-    min_coverage: float = 0.0
-    """Least fraction of the reachable floor that paths come near to."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +165,7 @@ def _area_problem(area: Area, floor: Floor, fails: bool) -> Problem:
     texts = {
         "sealed": f"Sealed area {area.name}: {what} cannot be reached{why}.",
         "tight": f"Tight passage to area {area.name}: {what} can be entered only by "
-        "somebody who walks exactly in the middle.",
+        "a body that walks exactly in the middle.",
         "gap": f"Gap {area.name}: {what}, at most {area.width:.1f} m wide, cannot be "
         "reached.",
         "ride": f"Area {area.name}: {what} is reached on {area.carrier} alone.",
@@ -189,11 +176,11 @@ def _area_problem(area: Area, floor: Floor, fails: bool) -> Problem:
     advice = {
         "sealed": _opening_advice(area, floor),
         "tight": _opening_advice(area, floor),
-        "gap": "Nothing to do if nobody has to get there. Nothing may be placed in it "
+        "gap": "Nothing to do if no player has to get there. Nothing may be placed in it "
         "that a player needs.",
         "ride": "Agents do not ride moving platforms, so none was sent there. Ride it "
         "yourself.",
-        "top": "Nothing to do if it is a roof, or another thing that nobody has to get to. "
+        "top": "Nothing to do if it is a roof, or another thing that no player has to get to. "
         "If it is a floor, it lacks stairs or a ramp.",
         "outside": "Nothing to do. A smaller floor rectangle (bounds) would leave it out.",
     }
@@ -263,7 +250,7 @@ def _success_problem(test: Playtest, limits: Limits) -> list[Problem]:
             f"{100 * limits.min_success:.0f} % are required.",
             "Look at the stuck spots below. Play-test again with --agent oracle, which "
             "knows the level: places that stop it too are faults of the level, others "
-            "are hard to read for somebody who sees them for the first time.",
+            "are hard to read at first sight.",
         )
     ]  # fmt: skip
 

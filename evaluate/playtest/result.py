@@ -13,7 +13,7 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.evaluate.playtest.bodies import judged_bodies
-from ambulo.evaluate.playtest.floor import MIN_AREA, Floor
+from ambulo.evaluate.playtest.floor import Floor
 from ambulo.evaluate.playtest.heatmaps import HeatMap, covered_cells, heat_maps
 from ambulo.evaluate.playtest.journeys import (
     Ground,
@@ -23,6 +23,7 @@ from ambulo.evaluate.playtest.journeys import (
     ground_of,
     own_places,
 )
+from ambulo.evaluate.playtest.limits import MIN_AREA
 from ambulo.evaluate.playtest.measures import MEASURES, Values, journey_values
 from ambulo.evaluate.playtest.playing import Walker, walk
 from ambulo.evaluate.playtest.scenes import SceneSource
@@ -57,9 +58,9 @@ class Playtest:
     ground: Ground
     """Floor, its unreachable parts, and the ways on it."""
     walker: Walker
-    """Who walked."""
+    """The agent."""
     settings: PlaytestSettings
-    """How."""
+    """Settings of its journeys."""
     journeys: list[Journey]
     """Where from and where to."""
     records: list[EpisodeRecord]

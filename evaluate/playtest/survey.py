@@ -21,13 +21,13 @@ from ambulo.evaluate.playtest.causes import with_causes, with_ways_in
 from ambulo.evaluate.playtest.floor import (
     GAP_AREA,
     MAX_AREAS,
-    MIN_AREA,
     Area,
     AreaKind,
     Floor,
     letters,
     split,
 )
+from ambulo.evaluate.playtest.limits import MIN_AREA
 from ambulo.evaluate.playtest.movers import judged_level, rides
 from ambulo.evaluate.playtest.nodes import Nodes
 from ambulo.evaluate.playtest.parts import Parts, find_parts

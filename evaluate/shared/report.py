@@ -1,4 +1,4 @@
-"""HTML report of an evaluation: its folder, one page without links, and its pictures."""
+"""HTML report of an evaluation: its folder, one self-contained page, and its pictures."""
 
 from __future__ import annotations
 

@@ -38,7 +38,9 @@ class Neighbours:
         """
         part = data.of_subjects(people)
         if not len(part):
-            raise ConfigError("--data: nobody that the model was trained on is in it")
+            raise ConfigError(
+                "--data: holds none of the people that the model was trained on"
+            )
         inputs: list[Floats] = []
         poses: list[Floats] = []
         stride = round(data.header.fps * TICK)

@@ -140,6 +140,7 @@ def _agent(
     reference: Reference,
     sizes: tuple[int, int | None],
 ) -> BodyAgent:
+    """Return an agent of `sizes`: bodies at once, and points that the policy observes."""
     bodies, points = sizes
     if name == POLICY:
         mean = request.args.deterministic

@@ -1,4 +1,4 @@
-"""Episodes of bodies that track clips: whether each reaches its clip's end, and how near."""
+"""Episodes of bodies that track clips: whether each reaches its clip's end, and its errors."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class EpisodeChunk:
 
 
 class LevelSource:
-    """The levels of an evaluation by episode, made when they are asked for."""
+    """The levels of an evaluation by episode, made on demand."""
 
     def __init__(
         self,
@@ -229,7 +229,7 @@ def _chunk(source: LevelSource, first: int, count: int) -> EpisodeChunk:
 def _mates(
     source: LevelSource, number: int, start: Start, bank: LevelBank
 ) -> list[Start]:
-    """Starts of the other agents in level `number`, where the first has `start`."""
+    """Return the starts of all agents in level `number`; the first one has `start`."""
     starts = [start]
     rng = np.random.default_rng([source.seed, 7, number])
     for _ in range(source.agents - 1):

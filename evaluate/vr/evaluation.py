@@ -53,10 +53,10 @@ def run_episodes(
 ) -> EpisodeRecords:
     """Play one episode from each of `starts`, `num_envs` at a time.
 
-    Who finishes takes the next start; agents that share a level wait, out of the others'
-    way, until all of them have finished. Episode i has its own seed (`seed`, `first` + i),
-    so the number of envs changes nothing for a controller that treats each env
-    alone (planners do; deterministic networks up to rounding), unless agents meet. An
+    An env that finishes takes the next start; agents that share a level wait, out of the
+    others' way, until all of them have finished. Episode i has its own seed (`seed`,
+    `first` + i), so the number of envs changes nothing for a controller that treats each
+    env alone (planners do; deterministic networks up to rounding), unless agents meet. An
     episode that an engine broke down in is played again from its start.
 
     Args:

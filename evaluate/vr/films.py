@@ -184,7 +184,7 @@ def film_frames(
 def _godot_frames(
     reel: Reel, config: NavigationConfig, size: tuple[int, int], rays: bool
 ) -> Iterator[list[Frame]]:
-    """The views of each frame; with the sensor's rays if they are asked for."""
+    """The views of each frame; with the sensor's rays on request."""
     from ambulo.envs.vr.contract import WorldSpec
     from ambulo.viz.godot_film import GodotFilm
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.vr import NavigationEnvironmentConfig
+
+if TYPE_CHECKING:
+    from ambulo.configs.vr import NavigationEnvironmentConfig
 
 
 def check_godot_flags(args: Any, env: NavigationEnvironmentConfig) -> None:

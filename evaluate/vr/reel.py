@@ -50,9 +50,9 @@ LAST_HOLD = 0.6
 HEADING_SPREAD = 0.45
 """Standard deviation of the smoothing of the camera's heading, [s]."""
 SWAY_SPREAD = 0.35
-"""The same of a body's place: heads sway from foot to foot, [s]."""
+"""Standard deviation of the smoothing of a body's position: heads sway at each step, [s]."""
 GAZE_SPREAD = 0.08
-"""The same of the gaze: eyes turn against the head's shaking, [s]."""
+"""Standard deviation of the smoothing of the gaze: eyes compensate for the head, [s]."""
 
 
 @dataclass(frozen=True, eq=False)

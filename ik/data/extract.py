@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.errors import IKError, MotionFileError
 from ambulo.configs.jobs import Apply, here
+from ambulo.ik.data import POSE_FPS, STEP
 from ambulo.ik.data.pose_data import (
     ClipRecord,
     PoseData,
@@ -32,14 +33,6 @@ from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.datasets.prepare import motion_on
 
 logger = logging.getLogger(__name__)
-
-
-FPS = 30.0
-"""Rate of the poses by default, [Hz]."""
-
-STEP = 0.005
-"""A pose is kept when a joint has moved this far in the root frame since the last kept
-pose, [m]."""
 
 FAR = np.deg2rad(30.0)
 """A frame with a joint further outside its limits than this is skipped, [rad]: it is a capture
@@ -80,7 +73,7 @@ class Extraction:
 def extract(
     clips: Sequence[Clip],
     rig: Rig,
-    fps: float = FPS,
+    fps: float = POSE_FPS,
     *,
     step: float = STEP,
     progress: Iterable[Clip] | None = None,

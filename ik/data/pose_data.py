@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Singles
 from ambulo.configs.base import Config
 from ambulo.configs.errors import IKError
+from ambulo.ik.data import MIN_UNIQUE
 from ambulo.ik.data.array_file import load_arrays, save_arrays
 from ambulo.ik.kernels.targets import HIPS, WIDTH
 from ambulo.ik.pose import Pose, fk
@@ -36,9 +37,6 @@ _TYPES = {
     "frame": "i4",
     "contacts": "u1",
 }
-MIN_UNIQUE = 500
-"""Minimum number of unique poses for training."""
-
 STILL = 1e-4
 """An input that varies less than this (standard deviation) is dead."""
 

@@ -20,6 +20,7 @@ from ambulo.configs.arrays import Bools, Singles
 from ambulo.configs.base import Config
 from ambulo.configs.errors import IKError, MotionFileError
 from ambulo.configs.jobs import Apply, here
+from ambulo.ik.data import SEQUENCE_FPS
 from ambulo.ik.data.array_file import load_arrays, save_arrays
 from ambulo.ik.trackers.shape import BodyShape, shape_of, sized_skeleton
 from ambulo.motion.contacts import foot_contacts
@@ -37,8 +38,6 @@ from ambulo.motion.rotations import quat_angle
 
 logger = logging.getLogger(__name__)
 
-FPS = 60.0
-"""Rate of the sequences, [Hz]."""
 CUTOFF = 12.0
 """Low-pass of all motions, [Hz]: marker noise is above, foot strikes are below. At most
 `CUTOFF_RATIO` of a slower file's own rate."""
@@ -171,7 +170,7 @@ class _Options:
 
 def sized_motion(
     path: Path,
-    fps: float = FPS,
+    fps: float = SEQUENCE_FPS,
     *,
     asf: Path | None = None,
     axes: str = "auto",
@@ -223,7 +222,7 @@ def faulty_frames(motion: Motion) -> Bools:
 
 def extract_sequences(
     clips: Sequence[Clip],
-    fps: float = FPS,
+    fps: float = SEQUENCE_FPS,
     *,
     progress: Iterable[Clip] | None = None,
     axes: str = "auto",

@@ -242,7 +242,7 @@ def _upright_turn(positions: Floats, roles: dict[str, int]) -> Floats | None:
 
 
 def _with_moved_offsets(motion: Motion) -> Motion:
-    """`motion` with the median of its moving offsets as the skeleton's, if far from them."""
+    """Replace offsets of the skeleton by the medians of moving offsets, where far from them."""
     if motion.joint_offsets is None:
         return motion
     own = motion.skeleton.offsets

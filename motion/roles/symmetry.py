@@ -44,7 +44,7 @@ class MirrorPlane:
         return distance
 
     def onto(self, points: Floats) -> Floats:
-        """Points (..., 3) moved onto the plane."""
+        """Project points (..., 3) onto the plane."""
         moved: Floats = points - self.side(points)[..., None] * self.normal
         return moved
 

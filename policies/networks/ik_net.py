@@ -1,4 +1,4 @@
-"""Networks of poses while they learn; at run time `ambulo.ik` computes them without torch.
+"""Pose networks in training; at run time `ambulo.ik` computes them without torch.
 
 Inputs are centred and scaled, outputs scaled, by statistics of the training data. When a
 network is exported these fold into its first and last layer, so that the file holds a plain

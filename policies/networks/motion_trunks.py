@@ -97,7 +97,7 @@ class Layer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Frames through transformer layers; frame t of the output is about frames 0..t."""
+    """Causal transformer over frames: output t depends on the frames 0..t alone."""
 
     def __init__(self, inputs: int, config: MotionNNConfig) -> None:
         """For `inputs` numbers a frame; mode `encoder` sees the whole history at once."""

@@ -31,7 +31,7 @@ class Columns:
     modes: tuple[int, int] = (0, 0)
     """First column of the mode (one-hot) and one behind its last; equal: none."""
     history: tuple[int, int] = (0, 0)
-    """The same of the last states of the body, flat, 112 numbers each."""
+    """Columns of the last states of the body, flat, 112 numbers each."""
 
     @classmethod
     def of(cls, schema: Sequence[dict[str, Any]]) -> Columns:

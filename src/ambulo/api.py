@@ -300,7 +300,7 @@ def retarget(
             start from, which the offsets of some files are not.
 
     Raises:
-        MotionError: A skeleton lacks hips or thighs; axes or rest pose cannot be told; the
+        MotionError: A skeleton lacks hips or thighs; axes or rest pose are ambiguous; the
             result would not be the source's motion.
         SkeletonError: There is no skeleton of that name.
 

@@ -25,13 +25,13 @@ class Row:
     rows: Mapping[str, Row] = field(default_factory=dict)
     """Commands of a group by name."""
     description: str = ""
-    """What a group is for, for its help."""
+    """Purpose of a group, for its help."""
     epilog: str = ""
     """End of a group's help."""
     word: str = "ACTION"
     """How the help writes a name of the group's commands."""
     kind: str = "action"
-    """What a name of the group is called in errors."""
+    """Noun for a name of the group in errors."""
 
     @property
     def line(self) -> str:
@@ -47,10 +47,18 @@ class Row:
             yield from row.leaves(*names, name)
 
 
-def _rows(package: str, **texts: str) -> dict[str, Row]:
-    """Return the commands of a package that has one module for each, by name."""
+def _rows(place: str, **texts: str) -> dict[str, Row]:
+    """Return commands by name: those of one module, or `main` of each module of a package.
+
+    Args:
+        place: A module, which ends in `:`, or a package.
+        texts: Summary of each command by its name.
+    """
+    ends = "{}" if place.endswith(":") else ".{}:main"
     return {
-        name.replace("_", "-"): Row(summary, f"ambulo.{package}.{name}:main")
+        name.rstrip("_").replace("_", "-"): Row(
+            summary, f"ambulo.{place}{ends.format(name)}"
+        )
         for name, summary in texts.items()
     }
 
@@ -78,7 +86,7 @@ ALIASES: dict[str, str] = {
 DATA = Row(
     "motion capture",
     rows=_rows(
-        "commands.data",
+        "commands.data.flags:",
         convert="change format, rate or skeleton",
         info="describe files",
         validate="check files",
@@ -114,7 +122,7 @@ examples:
 GAIT = Row(
     "gaits",
     rows=_rows(
-        "commands.gait",
+        "commands.gait.flags:",
         generate="write a walk of chosen stride, cadence and body",
         reference="write a gait that a simulated body can follow",
         estimate="estimate the gait parameters of a clip",
@@ -129,7 +137,7 @@ GAIT = Row(
 IK = Row(
     "training data of inverse kinematics",
     rows=_rows(
-        "commands.ik",
+        "commands.ik.flags:",
         extract="poses of motion files",
         sequences="motions of many people, for body trackers",
     ),
@@ -139,25 +147,14 @@ IK = Row(
 )
 LEVELS = Row(
     "level files",
-    rows={
-        "generate": Row(
-            "write levels of a family", "ambulo.commands.level_tools:generate"
-        ),
-        "import": Row(
-            "make a level of a Godot scene", "ambulo.commands.level_import:main"
-        ),
-        "validate": Row(
-            "check a file, or all of a folder", "ambulo.commands.level_tools:validate"
-        ),
-        "draw": Row(
-            "draw a map of a level, or of a folder's",
-            "ambulo.commands.level_tools:draw",
-        ),
-        "schema": Row(
-            "print the JSON schema of level files, for editors",
-            "ambulo.commands.level_tools:schema",
-        ),
-    },
+    rows=_rows(
+        "commands.levels:",
+        generate="write levels of a family",
+        import_="make a level of a Godot scene",
+        validate="check a file, or all of a folder",
+        draw="draw a map of a level, or of a folder's",
+        schema="print the JSON schema of level files, for editors",
+    ),
     description="Generate, import, validate, draw and describe level files.",
 )
 
@@ -167,17 +164,22 @@ AMBULO = Row(
     rows={
         "train": TRAIN,
         **_rows(
-            "commands",
+            "commands.sweeps.flags:",
             sweep="train many seeds and settings, and write one report",
             compare="say whether a difference between runs is real",
             tune="search for good settings of a training",
         ),
         "eval": Row("score an agent beside baselines", "ambulo.evaluate.command:main"),
         **_rows(
-            "commands",
-            rollouts="record episodes of an agent as a data set of Minari",
+            "commands", rollouts="record episodes of an agent as a data set of Minari"
+        ),
+        **_rows(
+            "commands.viewing.flags:",
             play="show a model that acts, in the browser",
             watch="show a training run in the browser, running or finished",
+        ),
+        **_rows(
+            "commands",
             playtest="let agents walk through levels, and report what is wrong with these",
         ),
         "export": Row(
@@ -186,7 +188,7 @@ AMBULO = Row(
         ),
         "models": Row("list the models that can be loaded", f"{_LISTS}:models"),
         **_rows(
-            "commands.hub",
+            "commands.hub.flags:",
             push="share a model on the Hugging Face hub",
             pull="take a model from the Hugging Face hub",
         ),
@@ -195,19 +197,20 @@ AMBULO = Row(
         "eval-motion": Row("score a motion network", "ambulo.train.eval_motion:main"),
         "data": DATA,
         "body": BODY,
-        "fit": Row(
-            "make a clip feasible for a simulated body", "ambulo.commands.fit_clip:main"
-        ),
         **_rows(
             "commands",
+            fit="make a clip feasible for a simulated body",
             fit_twin="fit the fast model of a walker that navigation trains on",
         ),
         "gait": GAIT,
         "ik": IK,
         **_rows(
-            "commands",
+            "commands.trackers.flags:",
             track="a whole body from a recording of headset and controllers",
             track_server="answer live streams of headset and controllers with bodies",
+        ),
+        **_rows(
+            "commands",
             rig_server="learn characters from streams of poses",
             rig_client="replay a clip to a rig server",
         ),

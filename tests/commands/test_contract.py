@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import get_type_hints
 
 import pytest
 
 from ambulo import cli
 from ambulo.command_table import AMBULO, Row
+from ambulo.common.command_line import Command, Flags, arguments_of, checked
+from ambulo.configs.errors import ConfigError
 
 LEAVES = dict(AMBULO.leaves())
 GROUPS = {(name,): row for name, row in AMBULO.rows.items() if row.rows} | {(): AMBULO}
-START = 0.3
+START = 0.35
 """Most CPU time of a help, [s]."""
+SLOW = ["mujoco", "numba", "pydantic", "stable_baselines3", "torch"]
+"""Packages that no help waits for."""
+HELPS = """
+import contextlib, io, json, sys
+from ambulo import cli
+loaded = {}
+for words in json.loads(sys.argv[1]):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+        cli.main([*words, "--help"])
+    loaded[" ".join(words)] = [name for name in json.loads(sys.argv[2]) if name in sys.modules]
+print(json.dumps(loaded))
+"""
 
 
 def left_with(argv: Sequence[str]) -> int:
@@ -64,10 +83,62 @@ def test_a_command_of_a_group_is_named(capsys: pytest.CaptureFixture[str]) -> No
     assert "write ambulo gait estimate" in capsys.readouterr().err
 
 
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, list[str]]:
+    """The packages of `SLOW` that are loaded after the help of each command, in one process."""
+    command = [sys.executable, "-c", HELPS, json.dumps(list(LEAVES)), json.dumps(SLOW)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result: dict[str, list[str]] = json.loads(done.stdout)
+    return result
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_help_loads_nothing_slow(
+    words: tuple[str, ...], loaded: dict[str, list[str]]
+) -> None:
+    assert loaded[" ".join(words)] == []
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_functions_named_as_text_take_the_flags(words: tuple[str, ...]) -> None:
+    module, _, name = LEAVES[words].target.partition(":")
+    command = getattr(import_module(module), name)
+    if isinstance(command, Command) and isinstance(command.function, str):
+        [flags, *_] = get_type_hints(command.loaded()).values()
+        assert issubclass(command.flags, flags)
+
+
+def flags_of(words: tuple[str, ...]) -> type[Flags]:
+    """The class of the flags of a command."""
+    module, _, name = LEAVES[words].target.partition(":")
+    command = getattr(import_module(module), name)
+    if isinstance(command, Command):
+        return command.flags
+    flags: type[Flags] = command.__self__.flag_class  # `main` of a training
+    return flags
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_numbers_out_of_bounds_are_refused(words: tuple[str, ...]) -> None:
+    """Whatever bounds a flag declares hold, and the error names the flag and the value."""
+    flags = flags_of(words)
+    for argument in arguments_of(flags):
+        if argument.kind not in (int, float):
+            continue
+        rules = [mark for mark in argument.marks if callable(mark)]
+        tried = [argument.kind(value) for value in ("-7", "0", "1000000000000")]
+        tried += [math.nan, math.inf] if argument.kind is float else []
+        wrong = [value for value in tried if any(rule(value) for rule in rules)]
+        assert bool(wrong) == bool(rules), argument.name
+        for value in wrong:
+            shown = f"{value:g}" if argument.kind is float else value
+            start = re.escape(f"{argument.spellings[0]} {shown}: ")
+            with pytest.raises(ConfigError, match=f"^{start}"):
+                checked(flags, {argument.name: value})
+
+
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs times of a process")
-@pytest.mark.parametrize(
-    "words", [(), ("eval",), ("gait",), ("track-server",)], ids=str
-)
+@pytest.mark.parametrize("words", [(), ("eval",), ("gait",), ("fit",)], ids=str)
 def test_help_starts_fast(words: tuple[str, ...]) -> None:
     command = [sys.executable, "-m", "ambulo.cli", *words, "--help"]
     times = []

@@ -14,8 +14,9 @@ from ambulo import cli
 from ambulo.commands import doctor
 from ambulo.commands.machine import engines, packages
 from ambulo.common.extras import PURPOSES
+from ambulo.common.run_folder import installed_version
 
-INSTALLED = packages.installed_version("ambulo") is not None
+INSTALLED = installed_version("ambulo") is not None
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,6 @@ def test_the_twin_of_a_walker_answers_as_it_does(tmp_path: Path) -> None:
             "walker = imitate_walk: its task, imitate, takes no commands",
         ),
         (["locomot"], "walker = locomot: no such model file"),
-        (["locomote", "--rounds", "0"], "--rounds 0: must be at least 1"),
         (["locomote", "--fastest", "0"], "--fastest 0: must be over 0 m/s"),
         (["locomote", "--fastest", "nan"], "--fastest nan: must be over 0 m/s"),
         (

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from ambulo.common.errors import front_door
+from ambulo.common.errors import cli_entry_point
 
 
 def too_large_for_numpy() -> None:
@@ -37,7 +37,7 @@ def too_large_for_torch() -> None:
 def test_arrays_that_no_memory_holds_are_one_line(
     ask: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    @front_door
+    @cli_entry_point
     def main(argv: object) -> int:
         ask()  # type: ignore[operator]
         return 0
@@ -49,7 +49,7 @@ def test_arrays_that_no_memory_holds_are_one_line(
 
 
 def test_other_errors_keep_their_traceback() -> None:
-    @front_door
+    @cli_entry_point
     def main(argv: object) -> int:
         raise ValueError("a fault of ours")
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fixtures import gait_data as _fixtures
 
-from ambulo.commands.gait import extract_cycles as extract_command
+from ambulo.commands.gait.flags import extract_cycles as extract_command
 from ambulo.configs.gait import gait_space
 from ambulo.evaluate.gait.scores import score
 from ambulo.motion.formats.files import write_motion
@@ -241,7 +241,7 @@ def test_augment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def extract(*arguments: str) -> int:
-    return extract_command.main(arguments)
+    return extract_command(arguments)
 
 
 def test_extract_cycles(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from _markdown import code_text, table
 import ambulo
 from ambulo.commands.describe import action_schema
 from ambulo.configs.base import Config
+from ambulo.configs.class_source import attribute_docs
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.info_keys import INFO_KEYS, TERMS_OF_FACTORS
 from ambulo.envs.vr.task.reward import reward_terms
@@ -222,7 +223,6 @@ def navigation_formulas() -> dict[str, ast.expr]:
 
 def _navigation_term(formula: ast.expr, weights: Config) -> tuple[str, str]:
     """Return weight and meaning of a term of navigation."""
-    fields = type(weights).model_fields
     used = [
         node.attr
         for node in ast.walk(formula)
@@ -230,7 +230,7 @@ def _navigation_term(formula: ast.expr, weights: Config) -> tuple[str, str]:
     ]
     used = used or ["person_collision"]  # its default is another weight
     value = getattr(weights, used[0])
-    text = fields[used[0]].description or ""
+    text = attribute_docs(type(weights)).get(used[0], "")
     return f"`{used[0]}` = {_number(value)}", code_text(text)
 
 
@@ -238,10 +238,11 @@ def _walker_term(name: str, config: Config) -> tuple[str, str]:
     """Return weight and meaning of a term of a simulated body."""
     for group in ("rewards", "gait", "walk"):
         weights = getattr(config, group)
-        for field, info in type(weights).model_fields.items():
+        for field in type(weights).model_fields:
             if field in (name, f"{name}_cost"):
                 value = _number(getattr(weights, field))
-                return f"`{group}.{field}` = {value}", code_text(info.description or "")
+                text = attribute_docs(type(weights)).get(field, "")
+                return f"`{group}.{field}` = {value}", code_text(text)
     return "", TERMS_OF_FACTORS[name]
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ambulo.common.command_line import Arg
-from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.configs.presets.gait import PRESETS
 from ambulo.train.shared.flags import ContinuingFlags
 from ambulo.train.shared.run_command import RunCommand
@@ -17,11 +16,12 @@ from ambulo.train.shared.run_folders import GaitRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
+    from ambulo.configs.gait_net import GaitNetRunConfig
     from ambulo.policies.agents.gait_training import GaitNetFile  # noqa: F401 (in the bases)
     from ambulo.train.gait.training import GaitPoseBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
-Request = RunRequest[GaitNetRunConfig, "GaitNetFile", GaitRunFolder]
+Request = RunRequest["GaitNetRunConfig", "GaitNetFile", GaitRunFolder]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +35,7 @@ class GaitNetFlags(ContinuingFlags):
 
 class GaitNetCommand(
     RunCommand[
-        GaitNetRunConfig, "GaitNetFile", GaitRunFolder, "SupervisedRun[GaitPoseBatch]"
+        "GaitNetRunConfig", "GaitNetFile", GaitRunFolder, "SupervisedRun[GaitPoseBatch]"
     ]
 ):
     """Training of networks from gait parameters to motion."""

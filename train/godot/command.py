@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ambulo.common.command_line import Arg
-from ambulo.common.console import announce
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import absolute_path, resolve_path
+from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.godot import ENGINE_PLACES, GodotConfig
 from ambulo.configs.presets.godot import PRESETS
 from ambulo.train.shared.flags import ActingFlags, Sets
 from ambulo.train.shared.rl_command import RL_SETTINGS, RLCommand
@@ -19,11 +18,12 @@ from ambulo.train.shared.run_folders import GodotRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
+    from ambulo.configs.godot import GodotConfig
     from ambulo.policies.agents.game import GameModel
     from ambulo.train.godot.training import GodotTraining
     from ambulo.train.shared.rl_run import RLRun
 
-Request = RunRequest[GodotConfig, "GameModel", GodotRunFolder]
+Request = RunRequest["GodotConfig", "GameModel", GodotRunFolder]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class GodotFlags(ActingFlags):
 
 
 class GodotCommand(
-    RLCommand[GodotConfig, "GameModel", GodotRunFolder, "GodotTraining"]
+    RLCommand["GodotConfig", "GameModel", GodotRunFolder, "GodotTraining"]
 ):
     """Training of the agents of a Godot game."""
 
@@ -97,6 +97,8 @@ train_godot --eval runs/first/best_models/best_model.zip --episodes 50
 
     def task(self, request: Request) -> GodotTraining:
         """Start the engines and make the learner."""
+        from ambulo.common.console import announce
+
         args, folder = request.args, request.folder
         announce(f"results go to {folder.path}; starting the game ...", args.progress)
         from ambulo.train.godot.training import GodotTraining

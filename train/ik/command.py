@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ambulo.common.command_line import Arg
-from ambulo.configs.neural_ik import IKRunConfig
 from ambulo.configs.presets.ik import PRESETS
 from ambulo.train.shared.flags import ContinuingFlags, Sets
 from ambulo.train.shared.run_command import RunCommand
@@ -16,13 +15,14 @@ from ambulo.train.shared.run_folders import IKRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
+    from ambulo.configs.neural_ik import IKRunConfig
     from ambulo.evaluate.ik.data import PoseBatch
     from ambulo.policies.agents.ik import IKModelFile  # noqa: F401 (in the bases)
     from ambulo.train.shared.supervised import SupervisedRun
 
 KINDS = {"own": "own", "published": "published", "compact": "published_compact"}
 """Value of `network.kind` for each value of `--network`."""
-Request = RunRequest[IKRunConfig, "IKModelFile", IKRunFolder]
+Request = RunRequest["IKRunConfig", "IKModelFile", IKRunFolder]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class NeuralIKFlags(ContinuingFlags):
 
 
 class NeuralIKCommand(
-    RunCommand[IKRunConfig, "IKModelFile", IKRunFolder, "SupervisedRun[PoseBatch]"]
+    RunCommand["IKRunConfig", "IKModelFile", IKRunFolder, "SupervisedRun[PoseBatch]"]
 ):
     """Training of networks from targets of effectors to poses."""
 

@@ -13,24 +13,21 @@ from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import absolute_path, resolve_path
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest, setting
-from ambulo.configs.gait import gait_space
-from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import PRESETS
-from ambulo.configs.simulation_nn import TeacherConfig
-from ambulo.configs.task_registry import find_task, register_file
 from ambulo.train.shared.flags import ActingFlags, Sets
 from ambulo.train.shared.rl_command import RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
+    from ambulo.configs.locomotion import LocomotionConfig
     from ambulo.policies.agents.locomotion import LocomotionModel
     from ambulo.train.locomotion.training import LocomotionTraining
     from ambulo.train.shared.rl_run import RLRun
 
 TEACHERS = ("law", "none")
 """Values of `--teacher` besides models."""
-Request = RunRequest[LocomotionConfig, "LocomotionModel", LocomotionRunFolder]
+Request = RunRequest["LocomotionConfig", "LocomotionModel", LocomotionRunFolder]
 
 
 def task_of(text: str) -> str:
@@ -39,6 +36,8 @@ def task_of(text: str) -> str:
     Raises:
         ConfigError: There is no such task.
     """
+    from ambulo.configs.task_registry import find_task, register_file
+
     if text.endswith(".py"):
         return register_file(resolve_path(text))
     find_task(text)
@@ -75,7 +74,7 @@ class LocomotionFlags(WalkerFlags):
 
 class LocomotionCommand(
     RLCommand[
-        LocomotionConfig, "LocomotionModel", LocomotionRunFolder, "LocomotionTraining"
+        "LocomotionConfig", "LocomotionModel", LocomotionRunFolder, "LocomotionTraining"
     ]
 ):
     """Training of policies that move a simulated body."""
@@ -117,6 +116,8 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
 
     def adjust(self, config: LocomotionConfig, args: Any) -> LocomotionConfig:
         """Set the teacher; a policy with a teacher acts without the built-in controller."""
+        from ambulo.configs.simulation_nn import TeacherConfig
+
         config = super().adjust(config, args)
         if args.teacher is None:
             return config
@@ -130,6 +131,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
     def check_names(self, config: LocomotionConfig) -> None:
         """Refuse unknown bodies, and unknown gait parameters of the task `gait`."""
         import_mujoco()
+        from ambulo.configs.gait import gait_space
         from ambulo.envs.characters.registry import check_character
 
         env, gait = config.environment, config.gait

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ambulo.common.flag_types import positional
 from ambulo.common.paths import absolute_path
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionConfig
+
+if TYPE_CHECKING:
+    from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.train.locomotion.command import LocomotionCommand, WalkerFlags
 
 PRESET = "track"

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ambulo.common.command_line import Arg
 from ambulo.common.flag_types import Count
+from ambulo.configs.choices import MotionMode
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.motion_nn import Mode, MotionRunConfig
 from ambulo.configs.presets.motion import PRESETS
-from ambulo.motion.datasets.curriculum import CurriculumProgress
-from ambulo.motion.datasets.splits import PARTS, Split, load_split
 from ambulo.train.shared.flags import RunFlags, Sets
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
+    from ambulo.configs.motion_nn import MotionRunConfig
+    from ambulo.motion.datasets.splits import Split
     from ambulo.motion.datasets.windows import WindowBatch
     from ambulo.policies.agents.motion import MotionModelFile  # noqa: F401 (in the bases)
     from ambulo.train.shared.supervised import SupervisedRun
 
-Request = RunRequest[MotionRunConfig, "MotionModelFile", MotionRunFolder]
+Request = RunRequest["MotionRunConfig", "MotionModelFile", MotionRunFolder]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +34,7 @@ class MotionFlags(RunFlags):
     title = "flags of train_motion"
     bvh_dir: Annotated[tuple[str, ...], Arg("DIR", ("--bvh_dir",), repeated=True)] = ()
     """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
-    mode: Annotated[Mode | None, Sets("model.mode")] = None
+    mode: Annotated[MotionMode | None, Sets("model.mode")] = None
     """kind of network"""
     activity_split: Annotated[
         bool,
@@ -62,7 +62,7 @@ class MotionFlags(RunFlags):
 
 class MotionCommand(
     RunCommand[
-        MotionRunConfig,
+        "MotionRunConfig",
         "MotionModelFile",
         MotionRunFolder,
         "SupervisedRun[WindowBatch]",
@@ -106,6 +106,8 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
 
     def check_names(self, config: MotionRunConfig) -> None:
         """Refuse unknown activities of the curriculum."""
+        from ambulo.motion.datasets.curriculum import CurriculumProgress
+
         CurriculumProgress(config.dataset.curriculum)
 
     def build(self, request: Request) -> SupervisedRun[WindowBatch]:
@@ -143,6 +145,7 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
 
     def report(self, request: Request, run: SupervisedRun[WindowBatch]) -> None:
         """Evaluate on held-out clips; baselines that are fitted need `ambulo eval`."""
+        from ambulo.motion.datasets.splits import load_split
         from ambulo.train.shared.final_evaluation import finish
 
         best, file = run.progress.best, request.folder.split
@@ -159,6 +162,8 @@ train_motion --resume runs/transformer_reg_0_20260101-120000
 
 def _described(split: Split) -> str:
     """Return the size of each part of `split`, as one line."""
+    from ambulo.motion.datasets.splits import PARTS
+
     parts = [
         f"{name} {len(split.part(name))} clips of "
         f"{len({clip.subject for clip in split.part(name)})} people"

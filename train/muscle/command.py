@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import setting
-from ambulo.configs.muscle import MuscleRunConfig
 from ambulo.configs.presets.muscle import PRESETS
 from ambulo.train.shared.flags import RunFlags
 from ambulo.train.shared.jobs import workers_of
@@ -19,11 +18,12 @@ from ambulo.train.shared.run_folders import MuscleRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
+    from ambulo.configs.muscle import MuscleRunConfig
     from ambulo.policies.agents.muscle import MuscleCheckpoint  # noqa: F401 (in the bases)
     from ambulo.train.muscle.training import MuscleBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
-Request = RunRequest[MuscleRunConfig, "MuscleCheckpoint", MuscleRunFolder]
+Request = RunRequest["MuscleRunConfig", "MuscleCheckpoint", MuscleRunFolder]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class MuscleFlags(RunFlags, WorkerFlags):
 
 class MuscleCommand(
     RunCommand[
-        MuscleRunConfig,
+        "MuscleRunConfig",
         "MuscleCheckpoint",
         MuscleRunFolder,
         "SupervisedRun[MuscleBatch]",

@@ -89,7 +89,7 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
             samples: Poses of roll-outs, instead of random ones.
             run: All settings, for checkpoints.
             command: Command line, for checkpoints.
-            apply: Who works on the random poses.
+            apply: Runs the jobs that make the random poses.
         """
         self.config, self._training = config, training
         self.device = start_torch(training.device, training.seed, training.threads)

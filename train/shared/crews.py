@@ -43,7 +43,7 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class Event:
-    """What a worker reports."""
+    """Report of a worker."""
 
     worker: int
     """Its number in the crew."""
@@ -138,7 +138,7 @@ class Processes:
     """Processes of this machine, which end with it."""
 
     def __init__(self, play: Play[Any, Any, Any], shared: Any) -> None:
-        """Start nobody yet."""
+        """Start no process yet."""
         self._task = (play, shared)
         self._context = multiprocessing.get_context("spawn")
         self._alive: dict[int, tuple[BaseProcess, Connection]] = {}

@@ -17,15 +17,17 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ambulo.common.files import write_atomic
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import Interrupted
-from ambulo.configs.base import Config
 from ambulo.configs.errors import AmbuloError
 from ambulo.configs.json_text import json_value
 from ambulo.configs.reading import read_regular_text
+
+if TYPE_CHECKING:
+    from ambulo.configs.base import Config
 
 log = logging.getLogger(__name__)
 

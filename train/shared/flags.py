@@ -10,7 +10,7 @@ from ambulo.common.command_line import Arg, arguments_of
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.flag_types import Count, JsonFile, LogFlags, Port
 from ambulo.common.setting_flags import Change, SettingFlags
-from ambulo.configs.base import Config, plain_types
+from ambulo.configs.class_source import setting_source
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import PresetFolder
 
@@ -117,14 +117,14 @@ def with_setting_flags(
 ) -> type[RunFlags]:
     """Return `flags` with more fields, each of which sets settings.
 
-    Their types and helps are those of the settings.
+    Their types and helps are those of the settings, read from their source.
 
     Args:
         flags: the other flags of a training.
         presets: presets of the settings.
         keys: dotted keys by flag; several are separated by spaces.
     """
-    made = [_setting_field(presets.config, name, keys[name]) for name in keys]
+    made = [_setting_field(presets.source, name, keys[name]) for name in keys]
     names = Arg("NAME", help=f"one of {', '.join(presets)}")
     made.append(("preset", Annotated[str | None, names], field(default=None)))
     return make_dataclass(
@@ -133,21 +133,19 @@ def with_setting_flags(
     )  # fmt: skip
 
 
-def _setting_field(config: type[Config], name: str, keys: str) -> tuple[str, Any, Any]:
+def _setting_field(config: str, name: str, keys: str) -> tuple[str, Any, Any]:
     """Return name, type and default of the field of a flag that sets `keys`."""
-    group, _, key = keys.split(maxsplit=1)[0].partition(".")
-    settings: Any = config.model_fields[group].annotation
-    setting = settings.model_fields[key]
-    meaning = " ".join((setting.description or "").split()).partition(". ")[0]
-    kinds = set(plain_types(setting.annotation))
+    setting = setting_source(config, keys.split(maxsplit=1)[0])
+    meaning = " ".join(setting.doc.split()).partition(". ")[0]
+    kinds = setting.types()
     kind: Any = str
     metavar: str | None = "VALUE"
-    if tuple in kinds:
+    if "tuple" in kinds:
         kind = tuple[str, ...]
-    elif bool in kinds:
+    elif "bool" in kinds:
         kind, metavar = bool, None
-    elif int in kinds or float in kinds:
-        kind, metavar = (float if float in kinds else int), "N"
+    elif kinds & {"int", "float"}:
+        kind, metavar = (float if "float" in kinds else int), "N"
     arg = Arg(metavar, names=(name,), help=meaning.rstrip("."))
     hint = Annotated[kind | None, arg, Sets(keys)]
     return name.lstrip("-").replace("-", "_"), hint, field(default=None)

@@ -1,8 +1,8 @@
 """Many jobs for many workers: nothing is lost, nothing doubled, memory stays small.
 
-A job is decided by what it is, whoever plays it; so one whose worker died is played again
-by another. Each worker plays one job at a time. A slow consumer stops the workers, for at
-most `AHEAD` jobs a worker are begun while nobody takes their results.
+The result of a job does not depend on the worker, so a job whose worker died is run again
+by another. Each worker runs one job at a time. A slow consumer stops the workers: at most
+`AHEAD` jobs a worker are begun while results wait.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ambulo.train.shared.crews import Actors, Crew, Event, Processes
 log = logging.getLogger(__name__)
 
 ENGINES = ("process", "ray")
-"""Who plays: processes of this machine, or workers on a Ray cluster."""
+"""Kinds of workers: processes of this machine, or workers on a Ray cluster."""
 ATTEMPTS = 4
 """Times that a job may lose its worker; then something is wrong with the job."""
 AHEAD = 3
-"""Jobs a worker that are begun while nobody asks for their results."""
+"""Jobs a worker that are begun while results wait."""
 PATIENCE = 120.0
 """A new worker that is not ready after this time will never be, [s]."""
 
@@ -42,7 +42,7 @@ class JobError(AmbuloError):
 
 @dataclass(frozen=True)
 class Workers:
-    """Who plays jobs."""
+    """The workers that run jobs."""
 
     engine: str = "process"
     """One of `ENGINES`."""
@@ -159,7 +159,7 @@ class _Task:
 
 @dataclass
 class _Schedule:
-    """Who plays what; see the module."""
+    """Which worker runs which job; see the module."""
 
     crew: Crew
     size: int
@@ -208,7 +208,7 @@ class _Schedule:
             self.starting.add(self.crew.start_worker())
 
     def _fetch(self) -> None:
-        """Take jobs for workers without one, as far as results are asked for."""
+        """Give jobs to idle workers, at most `AHEAD` ahead of the results."""
         while not self.exhausted and self.taken - self.given < AHEAD * self.size:
             if len(self.running) + len(self.waiting) >= self.size:
                 return

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
-from ambulo.configs.base import Config, load_json
 from ambulo.configs.errors import AmbuloError, RunFolderError
-from ambulo.policies.files.model_file import TrainingState
+
+if TYPE_CHECKING:
+    from ambulo.configs.base import Config
+    from ambulo.policies.files.model_file import TrainingState
 
 
 class Resumable(Protocol):
@@ -23,7 +25,7 @@ class Resumable(Protocol):
         ...
 
 
-Settings = TypeVar("Settings", bound=Config)
+Settings = TypeVar("Settings", bound="Config")
 Model = TypeVar("Model", bound=Resumable)
 Folder = TypeVar("Folder", bound=RunFolder)
 
@@ -82,6 +84,8 @@ def find_resume_point(
             f"{checkpoint}: holds no training state; resume a file of checkpoints/"
         )
     if folder is not None:
+        from ambulo.configs.base import load_json
+
         return ResumePoint(folder, model, load_json(config_kind, folder.config))
     if config_of is None:
         raise RunFolderError(f"{target}: lies in no run folder")
@@ -100,6 +104,8 @@ def unfinished_run(
         output: folder of runs.
         name: name of the run; None: any.
     """
+    from ambulo.configs.base import load_json
+
     parent = resolve_path(output)
     runs = []
     for path in parent.iterdir() if parent.is_dir() else ():

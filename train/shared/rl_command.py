@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
-from ambulo.common.console import announce
 from ambulo.common.paths import resolve_path
 from ambulo.common.setting_flags import Settings
 from ambulo.configs.errors import ConfigError
@@ -60,6 +59,8 @@ class RLCommand(
             count = args.workers or (workers if workers > 1 else None)
             host = started(task, count, args.address)
         elif workers > 1:
+            from ambulo.common.console import announce
+
             announce(
                 f"training.num_workers = {workers}: workers need --engine ray; this "
                 "process steps all environments",

@@ -1,4 +1,4 @@
-"""What one kind of task adds to a run of reinforcement learning."""
+"""The part of a reinforcement-learning run that depends on the kind of task."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Budget(Protocol):
 
 
 class RLTask(ABC, Generic[Agent]):
-    """What one kind of task adds to a run: environments, learner, scores and files."""
+    """Environments, learner, scores and files of one kind of task."""
 
     rank: tuple[str, ...] = ("success_rate",)
     """Scores that decide which model is the best; a later one decides ties."""

@@ -32,7 +32,7 @@ from ambulo.train.shared.rl_task import RLTask, TaskFactory, WorkerSpec
 PREFIX, LOCK = "ambulo_worker_", "lock"
 """Beginning of the names of workers' folders, and the file that a living one has locked."""
 LARGE = "terminal_observation"
-"""Key of an episode's last info that nobody needs after the roll-out."""
+"""Key of an episode's last info that is not needed after the roll-out."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class LearnerCopy:
 
 @dataclass(frozen=True)
 class RolloutStart:
-    """What a worker needs to know for one roll-out."""
+    """Instructions for one roll-out of a worker."""
 
     random: NDArray[np.uint8] | int
     """State of torch's generator, or a seed."""
@@ -61,7 +61,7 @@ class RolloutStart:
 
 @dataclass
 class Rollout:
-    """What a worker did."""
+    """Results of one roll-out of a worker."""
 
     episodes: list[dict[str, Any]] = field(default_factory=list)
     """Last infos of the episodes that ended."""

@@ -14,16 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Generic
+from typing import TYPE_CHECKING, Any, ClassVar, Generic
 
 from ambulo.common.command_line import Argument, CommandLine, arguments_of
-from ambulo.common.errors import Parser, front_door
+from ambulo.common.errors import Parser, cli_entry_point
 from ambulo.common.files import check_parent, write_atomic
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.setting_flags import Settings, parse_override, with_changes
 from ambulo.common.signals import Interrupted, StopRequest
-from ambulo.configs.base import Config
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.presets import PresetFolder
 from ambulo.train.shared.command_text import evaluation_arguments, shareable_arguments
@@ -44,6 +43,9 @@ from ambulo.train.shared.resume import (
 from ambulo.train.shared.run_request import BuiltRun, RunRequest
 from ambulo.train.shared.settings import check_resumable
 from ambulo.train.shared.watching import check_watch, watched
+
+if TYPE_CHECKING:
+    from ambulo.configs.base import Config
 
 
 class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
@@ -150,9 +152,9 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         """Run the command with the flags `argv` (None: those of this process).
 
         Returns:
-            The exit code; see `front_door`.
+            The exit code; see `cli_entry_point`.
         """
-        return front_door(lambda words: self._run(list(words or ())))(argv)
+        return cli_entry_point(lambda words: self._run(list(words or ())))(argv)
 
     def _run(self, argv: Sequence[str]) -> int:
         """Train, evaluate, or show settings, as the flags say; return the exit code."""
@@ -177,7 +179,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             unfinished = unfinished_run(self.folder, config, output, args.run_name)
             if unfinished is not None:
                 path = str(unfinished.path)
-                print(f"continuing {path}; --fresh begins anew", file=sys.stderr)
+                print(f"continuing {path}; --fresh starts a new run", file=sys.stderr)
                 return self._resume(args, argv, path)
         return self._train(args, argv, config, None, None)
 

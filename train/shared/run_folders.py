@@ -57,9 +57,9 @@ class IKRunFolder(RunFolder):
         self.best_model = self.path / "best_models" / "ik_net"
         self.final_model = self.path / "final_model"
 
-    def sweep(self) -> None:
+    def remove_partial_files(self) -> None:
         """Remove what a killed process left half-written."""
-        super().sweep()
+        super().remove_partial_files()
         for folder in (self.best_model, self.final_model):
             for file in folder.glob(".*.tmp"):
                 file.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""What a training command hands over to its training, and what it gets back."""
+"""The request of a training command to its training, and the run that it returns."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class RunRequest(Generic[Settings, Model, Folder]):
     folder: Folder
     """Where results go; it exists."""
     checkpoint: Model | None
-    """What to continue from; None: a new training."""
+    """Checkpoint to continue from; None: a new training."""
     initial: Model | None
     """The model whose weights a new training begins with, or None."""
     shared_command: str

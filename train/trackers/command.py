@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ambulo.common.command_line import Arg
-from ambulo.configs.body_tracker import TrackerRunConfig
 from ambulo.configs.presets.trackers import PRESETS
 from ambulo.train.shared.flags import ContinuingFlags
 from ambulo.train.shared.run_command import RunCommand
@@ -16,13 +15,14 @@ from ambulo.train.shared.run_folders import TrackerRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
+    from ambulo.configs.body_tracker import TrackerRunConfig
     from ambulo.train.shared.supervised import SupervisedRun
     from ambulo.train.trackers.streams import TrackerPiece
     from ambulo.train.trackers.training import (
         TrackerModelFile,  # noqa: F401 (in the bases)
     )
 
-Request = RunRequest[TrackerRunConfig, "TrackerModelFile", TrackerRunFolder]
+Request = RunRequest["TrackerRunConfig", "TrackerModelFile", TrackerRunFolder]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class BodyTrackerFlags(ContinuingFlags):
 
 class BodyTrackerCommand(
     RunCommand[
-        TrackerRunConfig,
+        "TrackerRunConfig",
         "TrackerModelFile",
         TrackerRunFolder,
         "SupervisedRun[TrackerPiece]",

@@ -1,4 +1,4 @@
-"""The people of training, validation and test of body trackers; nobody is in two of them."""
+"""The people of training, validation and test of body trackers; no person is in two."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def split_people(
     if config.people:
         rest = rest[: config.people]
     if not rest:
-        raise IKError("nobody is left to learn from")
+        raise IKError("no people are left for training")
     return {"train": tuple(sorted(rest)), **parts}

@@ -1,4 +1,4 @@
-"""Validation of body trackers while they learn: errors of the network on other people."""
+"""Validation of body trackers during training: errors of the network on other people."""
 
 from __future__ import annotations
 

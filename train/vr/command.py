@@ -11,11 +11,9 @@ from ambulo.common.command_line import Arg
 from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
+from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.errors import ConfigError, ModelFileError, setting
 from ambulo.configs.presets.vr import PRESETS
-from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
-from ambulo.configs.vr_learning import check_guide
-from ambulo.envs.godot.settings import check_engines
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.train.shared.flags import ActingFlags, Sets
 from ambulo.train.shared.resume import ResumePoint, find_resume_point
@@ -25,12 +23,13 @@ from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.shared.settings import check_resumable
 
 if TYPE_CHECKING:
+    from ambulo.configs.vr import NavigationConfig
     from ambulo.policies.agents.navigation import NavigationModel
     from ambulo.train.shared.rl_run import RLRun
     from ambulo.train.vr.training import NavigationTraining
 
-Request = RunRequest[NavigationConfig, "NavigationModel", NavigationRunFolder]
-Point = ResumePoint[NavigationConfig, "NavigationModel", NavigationRunFolder]
+Request = RunRequest["NavigationConfig", "NavigationModel", NavigationRunFolder]
+Point = ResumePoint["NavigationConfig", "NavigationModel", NavigationRunFolder]
 
 
 OWN_FRACTION = 0.5
@@ -56,7 +55,7 @@ class NavigationFlags(ActingFlags):
 
 class NavigationCommand(
     RLCommand[
-        NavigationConfig, "NavigationModel", NavigationRunFolder, "NavigationTraining"
+        "NavigationConfig", "NavigationModel", NavigationRunFolder, "NavigationTraining"
     ]
 ):
     """Training of agents that navigate in VR levels."""
@@ -121,7 +120,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         point = find_resume_point(
             target,
             NavigationRunFolder,
-            NavigationConfig,
+            self.presets.config,
             lambda file: self.load(file, args),
             lambda _, model: model.metadata.config,
         )
@@ -165,6 +164,9 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         self, config: NavigationConfig, args: Any, *, resumed: bool
     ) -> NavigationConfig:
         """Check engines and graphics before levels are built."""
+        from ambulo.configs.vr_learning import check_guide
+        from ambulo.envs.godot.settings import check_engines
+
         check_godot_flags(args, config.environment)
         check_engines(config.environment)
         check_guide(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from ambulo.common.paths import typed_command
-from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
+from ambulo.configs.choices import ENGINE_PLACES
+from ambulo.configs.vr import NavigationConfig
 from ambulo.configs.vr import NavigationEnvironmentConfig as Environment
 from ambulo.evaluate.shared.result import POLICY, AgentMetrics
 from ambulo.evaluate.vr.command import MAP_FILM

@@ -31,7 +31,7 @@ class Instances:
     """Whether instances stay or jump, without interpolation between snapshots."""
 
     def moved(self, by: Floats) -> Instances:
-        """The same instances, moved by (3,), [m]."""
+        """Return the instances moved by (3,), [m]."""
         return replace(self, positions=self.positions + by)
 
 

@@ -26,7 +26,6 @@ from ambulo.viz.viewer.messages import MessageGate
 
 LOOPBACK = "127.0.0.1"
 """The address that is bound."""
-PORT = 8080
 _NAMES = (LOOPBACK, "localhost", "[::1]")
 _PATCHING = Lock()
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ambulo.configs.gait_net import GaitNetRunConfig
+from typing import TYPE_CHECKING
+
 from ambulo.configs.presets import PresetFolder
 
-PRESETS = PresetFolder(__name__, GaitNetRunConfig)
+if TYPE_CHECKING:
+    from ambulo.configs.gait_net import GaitNetRunConfig
+
+PRESETS: PresetFolder[GaitNetRunConfig] = PresetFolder(
+    __name__, "ambulo.configs.gait_net:GaitNetRunConfig"
+)
 """Description of each preset by its name."""
 preset = PRESETS.load

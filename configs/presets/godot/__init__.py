@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ambulo.configs.godot import GodotConfig
+from typing import TYPE_CHECKING
+
 from ambulo.configs.presets import PresetFolder
 
-PRESETS = PresetFolder(__name__, GodotConfig)
+if TYPE_CHECKING:
+    from ambulo.configs.godot import GodotConfig
+
+PRESETS: PresetFolder[GodotConfig] = PresetFolder(
+    __name__, "ambulo.configs.godot:GodotConfig"
+)
 """Description of each preset by its name."""
 preset = PRESETS.load

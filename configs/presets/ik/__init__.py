@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ambulo.configs.neural_ik import IKRunConfig
+from typing import TYPE_CHECKING
+
 from ambulo.configs.presets import PresetFolder
 
-PRESETS = PresetFolder(__name__, IKRunConfig)
+if TYPE_CHECKING:
+    from ambulo.configs.neural_ik import IKRunConfig
+
+PRESETS: PresetFolder[IKRunConfig] = PresetFolder(
+    __name__, "ambulo.configs.neural_ik:IKRunConfig"
+)
 """Description of each preset by its name."""
 preset = PRESETS.load

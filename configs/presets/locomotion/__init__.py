@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ambulo.configs.locomotion import LocomotionConfig
+from typing import TYPE_CHECKING
+
 from ambulo.configs.presets import PresetFolder
 
-PRESETS = PresetFolder(__name__, LocomotionConfig)
+if TYPE_CHECKING:
+    from ambulo.configs.locomotion import LocomotionConfig
+
+PRESETS: PresetFolder[LocomotionConfig] = PresetFolder(
+    __name__, "ambulo.configs.locomotion:LocomotionConfig"
+)
 """Description of each preset by its name."""
 preset = PRESETS.load

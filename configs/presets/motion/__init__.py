@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ambulo.configs.motion_nn import MotionRunConfig
+from typing import TYPE_CHECKING
+
 from ambulo.configs.presets import PresetFolder
 
-PRESETS = PresetFolder(__name__, MotionRunConfig)
+if TYPE_CHECKING:
+    from ambulo.configs.motion_nn import MotionRunConfig
+
+PRESETS: PresetFolder[MotionRunConfig] = PresetFolder(
+    __name__, "ambulo.configs.motion_nn:MotionRunConfig"
+)
 """Description of each preset by its name."""
 preset = PRESETS.load

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ambulo.configs.muscle import MuscleRunConfig
+from typing import TYPE_CHECKING
+
 from ambulo.configs.presets import PresetFolder
 
-PRESETS = PresetFolder(__name__, MuscleRunConfig)
+if TYPE_CHECKING:
+    from ambulo.configs.muscle import MuscleRunConfig
+
+PRESETS: PresetFolder[MuscleRunConfig] = PresetFolder(
+    __name__, "ambulo.configs.muscle:MuscleRunConfig"
+)
 """Description of each preset by its name."""
 preset = PRESETS.load

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ambulo.configs.body_tracker import TrackerRunConfig
+from typing import TYPE_CHECKING
+
 from ambulo.configs.presets import PresetFolder
 
-PRESETS = PresetFolder(__name__, TrackerRunConfig)
+if TYPE_CHECKING:
+    from ambulo.configs.body_tracker import TrackerRunConfig
+
+PRESETS: PresetFolder[TrackerRunConfig] = PresetFolder(
+    __name__, "ambulo.configs.body_tracker:TrackerRunConfig"
+)
 """Description of each preset by its name."""
 preset = PRESETS.load

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from ambulo.configs.presets import PresetFolder
-from ambulo.configs.vr import NavigationConfig
+from typing import TYPE_CHECKING
 
-PRESETS = PresetFolder(__name__, NavigationConfig)
+from ambulo.configs.presets import PresetFolder
+
+if TYPE_CHECKING:
+    from ambulo.configs.vr import NavigationConfig
+
+PRESETS: PresetFolder[NavigationConfig] = PresetFolder(
+    __name__, "ambulo.configs.vr:NavigationConfig"
+)
 """Description of each preset by its name."""
 preset = PRESETS.load

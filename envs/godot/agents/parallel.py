@@ -35,8 +35,8 @@ except ImportError as error:
 class GodotParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
     """The agents `<kind>_<number>` of a scene; see `GodotEnv` for what they observe.
 
-    Who ends leaves `agents`, and gets zeros as actions until all have left; `reset` begins
-    anew with all. With a seed it gives the same episode.
+    An agent whose episode ends leaves `agents`, and acts with zeros until all have left;
+    `reset` restarts all. The same seed gives the same episode.
     """
 
     metadata: dict[str, Any] = {  # noqa: RUF012

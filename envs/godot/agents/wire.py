@@ -16,8 +16,8 @@ from ambulo.envs.godot.transport import BINARY, Response
 
 MAGIC = b"AMB2"
 GO_ON, IF_DONE, NOW = 0, 1, 2
-"""What becomes of an agent in a step: it goes on whatever happens; it begins an episode with
-its seed if its episode ends; it begins one after the step, whose outcome is dropped."""
+"""Restart of an agent in a step: never; with its seed if its episode ends; after the step in
+any case, and the step does not count."""
 TERMINATED, TRUNCATED = 1, 2
 _HEADER = struct.Struct("<4s7I")
 _HEAD = 2

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ambulo.configs.choices import ALL_FAMILIES
 from ambulo.configs.errors import ConfigError, nearest
 from ambulo.configs.names import LEVEL
 from ambulo.envs.vr.families.draft import (
@@ -51,30 +52,16 @@ __all__ = [
 Builder = Callable[[np.random.Generator], Draft | Level | None]
 """Makes a draft, or a level with start and goal; None: try again with other random numbers."""
 
-_BUILDERS: dict[str, Builder] = {
-    "open": open_floor,
-    "pillars": pillars,
-    "clutter": clutter,
-    "rooms": rooms,
-    "corridors": corridors,
-    "slalom": slalom,
-    "maze": maze,
-    "utrap": utrap,
-    "pits": pits,
-    "mixed": mixed,
-    "large": large,
-    "furnished": furnished,
-    "offices": offices,
-    "shops": shops,
-    "outdoor": outdoor,
-    "storeys": storeys,
-    "crowd": crowd,
-    "doors": doors,
-    "lifts": lifts,
-}
-
-ALL_FAMILIES: tuple[str, ...] = tuple(_BUILDERS)
-"""Every family of the suite; new ones are appended: a family's index seeds its levels."""
+_BUILDERS: dict[str, Builder] = dict(
+    zip(
+        ALL_FAMILIES,
+        (
+            open_floor, pillars, clutter, rooms, corridors, slalom, maze, utrap, pits,
+            mixed, large, furnished, offices, shops, outdoor, storeys, crowd, doors, lifts,
+        ),
+        strict=True,
+    )
+)  # fmt: skip
 TRAINING_FAMILIES: tuple[str, ...] = ALL_FAMILIES[:11]
 """The families of the set `train`; the last two are only for training."""
 FAMILIES: tuple[str, ...] = TRAINING_FAMILIES[:-2]

@@ -91,7 +91,7 @@ def _bad_slopes(level: Level) -> str | None:
     for k, row in enumerate(level.ramps):
         run, rise = float(np.hypot(*(row[3:5] - row[:2]))), row[5] - row[2]
         if run < STEEPEST_FLOOR * math.hypot(run, rise):
-            return f"ramps[{k}]: steeper than 45 degrees, nobody can climb it"
+            return f"ramps[{k}]: steeper than 45 degrees, no body can climb it"
     for k, row in enumerate(level.stairs):
         rise = (row[5] - row[2]) / row[8]
         if rise > CLIMB_HEIGHT + 1e-9:

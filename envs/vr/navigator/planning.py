@@ -59,8 +59,8 @@ _AT_GOAL = 0.3
 _AT_FRONTIER = 0.8
 """Distance at which a frontier counts as explored, [m]."""
 _BESIDE_LIFT = (1.5, 0.3)
-"""The same for a frontier beside the lift that carries the body, and its largest height
-difference, [m]."""
+"""Distance at which a frontier beside the lift that carries the body counts as explored, and
+its largest height difference, [m]."""
 _PASSED = 12
 """Number of points of a path among which the body is searched."""
 _OWN = 0.5

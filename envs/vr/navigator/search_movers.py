@@ -48,7 +48,7 @@ _SAME_STOP = 0.3
 _IN_THE_WAY = 3.0
 """Cost of a column inside a mover, [m]."""
 _SHUT = 0.4
-"""The same for a closed door, which will open, [m]."""
+"""Cost of a column inside a closed door, which will open, [m]."""
 _THING_ROOM = 0.3
 """Distance to a mover within which columns count as inside, [m]."""
 ABOARD = 0.12

@@ -66,7 +66,7 @@ def drawn_goal(
     within: tuple[float, float],
     rng: np.random.Generator,
 ) -> tuple[Floats, NDArray[np.float32]]:
-    """A random goal with a large reachable region (with the designed or a listed start).
+    """Draw a goal that is reachable from a large region, which holds the level's own starts.
 
     Args:
         level: The level.

@@ -232,10 +232,6 @@ def test_nothing_is_converted_into_itself(
     ("arguments", "words"),
     [
         (["a.bvh", "x.npz", "--workers", "2"], "are for folders"),
-        (
-            [".", "out", "--to", "npz", "--workers", "0"],
-            "--workers 0: must be 1 to 4096",
-        ),
         ([".", "out", "--to", "npz", "--engine", "rai"], "did you mean 'ray'"),
         ([".", "out", "--to", "npz", "--address", "x:1"], "needs --engine ray"),
         (["a.bvh", "x.fbx"], "x.fbx: cannot write this format"),

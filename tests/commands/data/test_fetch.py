@@ -114,7 +114,6 @@ def test_without_a_skeleton_a_subject_is_left_out(
     [
         (["--subjects", "2,x"], "expected numbers from 1 to 999"),
         (["--base-url", "ftp://x"], "expected http://"),
-        (["--attempts", "0"], "--attempts 0: must be at least 1"),
         (["--timeout", "nan"], ": above 0, at most a day"),
         (["--timeout", "inf"], ": above 0, at most a day"),
         (["--checksums", "none.json"], "none.json"),

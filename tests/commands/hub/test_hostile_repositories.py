@@ -16,6 +16,7 @@ import pytest
 from fixtures.hub_server import USER, HubServer
 
 import ambulo.shipped
+from ambulo import cli
 from ambulo.commands.hub import client as clients
 from ambulo.commands.hub import manifest as manifests
 from ambulo.commands.hub import pull as pulling
@@ -215,7 +216,7 @@ def test_sigterm_leaves_nothing(
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(pulling, "_check_model", stop)
     with pytest.raises(SystemExit) as caught:
-        pulling.main([REPOSITORY])
+        cli.main(["pull", REPOSITORY])
     assert caught.value.code == 128 + signal.SIGTERM
     assert list(ambulo.shipped.pulled_folder().iterdir()) == []
     assert list((tmp_path / "temporary").iterdir()) == []

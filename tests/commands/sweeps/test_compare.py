@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ambulo.commands.compare import main
+from ambulo.commands.sweeps.flags import compare as main
 from ambulo.configs.muscle import MuscleRunConfig
 from ambulo.train.shared.run_folders import MuscleRunFolder
 

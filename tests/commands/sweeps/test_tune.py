@@ -15,13 +15,14 @@ import sqlalchemy
 from fixtures.processes import processes_of, wait_for
 from optuna.trial import TrialState
 
+from ambulo.commands.sweeps.flags import tune as main
 from ambulo.commands.sweeps.folder import StudyFolder, TuningPlan
 from ambulo.commands.sweeps.kinds import Training
 from ambulo.commands.sweeps.processes import Host, Job
 from ambulo.commands.sweeps.space import distribution
 from ambulo.commands.sweeps.study import Study, opened_storage, run_of
 from ambulo.commands.sweeps.trials import TuningError
-from ambulo.commands.tune import main, trials_of
+from ambulo.commands.sweeps.tune import trials_of
 from ambulo.common.signals import StopRequest
 
 TINY = [

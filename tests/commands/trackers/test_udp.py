@@ -133,7 +133,7 @@ def test_sessions(make: Callable[..., Bench]) -> None:
         bench.hello(nonce=nonce)
     assert bench.places.used == SESSIONS
     bench.now += 61.0
-    bench.bodies.sweep()
+    bench.bodies.forget_silent()
     assert bench.places.used == 0
 
 

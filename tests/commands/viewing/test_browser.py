@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from fixtures.viewer import HOSTILE
 
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.commands.viewing.kinds import open_stage
-from ambulo.commands.viewing.request import PlayRequest
 from ambulo.viz.viewer.curves import Curve
 from ambulo.viz.viewer.empty_stage import EmptyStage
 from ambulo.viz.viewer.navigation_stage import NavigationStage

@@ -5,13 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.commands.play import main as play
-from ambulo.commands.play import playable
+from ambulo.commands.viewing.flags import PlayRequest, play, watch
 from ambulo.commands.viewing.kinds import check_request
-from ambulo.commands.viewing.request import PlayRequest
 from ambulo.commands.viewing.run_curves import RunCurves
 from ambulo.commands.viewing.run_follower import newest_model
-from ambulo.commands.watch import main as watch
+from ambulo.commands.viewing.serving import playable
 from ambulo.common.find_model import find_model
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError
@@ -27,10 +25,6 @@ def refused(capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["imitate_walk", "--bodies", "0"], "--bodies 0: must be 1 to"),
-        (["imitate_walk", "--seed", "-1"], "--seed -1: must be at least 0"),
-        (["imitate_walk", "--port", "70000"], "--port 70000: must be 0 to 65535"),
-        (["imitate_walk", "--seconds", "0"], "--seconds 0: must be above 0"),
         (["walk_comands"], "no such model file or shipped model"),
         (["muscle_nn_myolegs"], "has nothing to show"),
         (["vr_navigation", "--levels", "a", "--level-file", "b"], "exclude each other"),

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.commands.viewing.kinds import STAGES, open_stage
-from ambulo.commands.viewing.request import PlayRequest
 from ambulo.configs.errors import ModelFileError
 from ambulo.viz.viewer.ik_stage import IKStage
 from ambulo.viz.viewer.motion_stage import GaitStage

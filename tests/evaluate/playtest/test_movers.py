@@ -12,13 +12,14 @@ from ambulo.cli import main
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.levels.moving import Mover, hinged_door
+from ambulo.evaluate.playtest.limits import Limits
 from ambulo.evaluate.playtest.movers import (
     judged_level,
     played_level,
     waited_for,
 )
 from ambulo.evaluate.playtest.playing import make_walker
-from ambulo.evaluate.playtest.problems import Limits, find_problems
+from ambulo.evaluate.playtest.problems import find_problems
 from ambulo.evaluate.playtest.result import PlaytestSettings, playtest_level
 from ambulo.evaluate.playtest.survey import survey
 

@@ -139,5 +139,5 @@ def test_a_neighbour_of_the_data_is_found_again() -> None:
     )
     true = resample(motion[:120], 30.0)[: len(found)]
     assert errors_of(found, true)[1:].mean() < 3.0
-    with pytest.raises(ConfigError, match="nobody that the model was trained on"):
+    with pytest.raises(ConfigError, match="none of the people that the model was"):
         Neighbours(data, ["nobody"])

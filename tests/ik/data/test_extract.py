@@ -12,7 +12,8 @@ from fixtures.rigs import MAKERS, write_as
 import ambulo
 from ambulo.commands.ik.extract import described
 from ambulo.configs.errors import IKError, MotionFileError
-from ambulo.ik.data.extract import FAR, FPS, extract
+from ambulo.ik.data import POSE_FPS
+from ambulo.ik.data.extract import FAR, extract
 from ambulo.ik.limits import violation
 from ambulo.ik.pose import Pose, fk, start_pose
 from ambulo.ik.rig import Rig, load_rig
@@ -53,7 +54,9 @@ def clips_of(folder: Path) -> list[Clip]:
     return scan_clips(folder, check=False)[0]
 
 
-def motion_on_rig(clip: Clip, rig: Rig, fps: float = FPS, **options: Any) -> Motion:
+def motion_on_rig(
+    clip: Clip, rig: Rig, fps: float = POSE_FPS, **options: Any
+) -> Motion:
     return motion_on(clip.path, rig.skeleton, fps, asf=clip.asf, **options)
 
 

@@ -68,7 +68,6 @@ def test_the_command_writes_sequences_of_people(
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (["--fps", "5"], "--fps 5: must be 20 to 240"),
         (["--out", "sequences.txt"], "must end in .npz"),
         (["--without", "nobody"], "--without nobody"),
     ],

@@ -220,7 +220,7 @@ from pathlib import Path
 sys.path[:0] = {paths}
 import ambulo
 from fixtures.jobs import draw
-from ambulo.common.errors import front_door
+from ambulo.common.errors import cli_entry_point
 from ambulo.train.shared.jobs import Workers
 del sys.path[: len({paths})]
 
@@ -230,7 +230,7 @@ def main(argv):
             print(result[0], flush=True)
 
 if __name__ == "__main__":
-    sys.exit(front_door(main)())
+    sys.exit(cli_entry_point(main)())
 """
 
 

@@ -142,7 +142,7 @@ PROGRAM = """
 import signal
 import sys
 from fixtures.jobs import napping
-from ambulo.common.errors import front_door
+from ambulo.common.errors import cli_entry_point
 from ambulo.train.shared.jobs import Workers
 
 def main(argv):
@@ -150,7 +150,7 @@ def main(argv):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job ignores it
-    sys.exit(front_door(main)())
+    sys.exit(cli_entry_point(main)())
 """
 
 

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from ambulo.common.signals import Interrupted
+from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.errors import RunFolderError
-from ambulo.configs.vr import ENGINE_PLACES, NavigationConfig
+from ambulo.configs.vr import NavigationConfig
 from ambulo.train.shared.command_text import shareable_arguments
 from ambulo.train.shared.resume import ResumePoint
 from ambulo.train.shared.run_command import report_interrupt

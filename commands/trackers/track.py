@@ -2,28 +2,15 @@
 
 from __future__ import annotations
 
-import math
-import sys
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 
-from ambulo.common.command_line import Arg, Flags, command
+from ambulo.commands.trackers.flags import TrackFlags
 from ambulo.common.find_model import find_model
-from ambulo.common.flag_types import (
-    OutFile,
-    ending,
-    one_of,
-    positional,
-    rule,
-    within,
-)
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, IKError
 from ambulo.ik.data.sequences import sized_motion
-from ambulo.ik.trackers.conventions import CONVENTIONS
 from ambulo.ik.trackers.record_motion import record_motion
 from ambulo.ik.trackers.recording import (
     Recording,
@@ -32,63 +19,19 @@ from ambulo.ik.trackers.recording import (
     write_recording,
 )
 from ambulo.ik.trackers.session import TrackedRecording, track_recording
-from ambulo.ik.trackers.shape import LARGEST, SMALLEST, STATURE, BodyShape
-from ambulo.motion.formats.files import ENDINGS, WRITTEN, write_motion
+from ambulo.ik.trackers.shape import STATURE, BodyShape
+from ambulo.motion.formats.files import ENDINGS, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.body_tracker import load_tracker_network
 
 RATE = 60.0
 """Rate at which a motion file becomes a recording, [Hz]."""
-EPILOG = """\
-examples:
-  ambulo track session.trackers --out pose.bvh
-  ambulo track session.trackers --calibrate --out pose.npz
-  ambulo track walk.bvh --out pose.bvh       a motion, seen by headset and controllers
-  ambulo track walk.bvh --record walk.trackers --convention openxr --out pose.bvh
-"""
-
 MOST_OFF_GROUND = 0.5
 """Fraction of frames with an estimated ground above which a hint is shown."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TrackFlags(Flags):
-    """Track a whole body through a recording of headset, controllers and further trackers.
-
-    See docs/trackers_stream.md. It goes frame by frame as it would be live, and its poses
-    become a motion file.
-    """
-
-    recording: Annotated[str, positional("RECORDING")]
-    """a recording of trackers, or a motion file (BVH, AMC, NPZ, DeepMimic), of which head
-    and hands are seen"""
-    out: Annotated[OutFile, ending(*WRITTEN)]
-    """poses: .bvh, .amc or .npz"""
-    model: Annotated[str, Arg("NAME")] = "ik_trackers"
-    """network that predicts bodies"""
-    rate: Annotated[float | None, Arg("HZ"), within(10.0, 1000.0)] = None
-    """of the poses (default: the recording's)"""
-    ground: Annotated[
-        float | None, Arg("M"), rule(math.isfinite, "must be a height in metres")
-    ] = None
-    """height of the ground"""
-    height: Annotated[
-        float | None,
-        Arg("M"),
-        within(round(SMALLEST * STATURE, 2), round(LARGEST * STATURE, 2)),
-    ] = None
-    """stature of the wearer"""
-    calibrate: bool = False
-    """the first row is a T-pose, of which proportions and mounts of the devices follow"""
-    record: OutFile | None = None
-    """of a motion file: write the recording of head and hands that it becomes"""
-    convention: Annotated[str | None, one_of(lambda: CONVENTIONS, "convention")] = None
-    """of that recording (default: ambulo)"""
-
-
-@command("ambulo track", EPILOG)
-def main(flags: TrackFlags) -> int:
+def track(flags: TrackFlags) -> int:
     """Track a recording and write the poses."""
     source, target = resolve_path(flags.recording), resolve_path(flags.out)
     shape = None
@@ -180,7 +123,3 @@ def report(
 def counted(counts: dict[str, int]) -> str:
     """Text of counts by name."""
     return ", ".join(f"{name} {count}" for name, count in counts.items())
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fixtures.swaying import swaying
 
-from ambulo.commands.fit_clip import main
+from ambulo.commands.fit import main
 from ambulo.envs.characters.character import human23
 from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.reference_file import load_reference
@@ -86,7 +86,6 @@ def test_a_reference_and_a_film(
         (["--frames", "0:4"], "a clip to follow lasts"),
         (["--out", "x.txt"], "a reference ends in .npz"),
         (["--film", "x.avi"], "must end in .mp4 or .gif"),
-        (["--bodies", "-1"], "must be at least 0"),
         (["--body", "horse"], "horse"),
     ],
 )
@@ -157,7 +156,6 @@ def test_a_folder_becomes_a_folder_of_references(
         (["--out", "o", "--frames", "0:9"], "--frames is for one clip"),
         (["--out", "o", "--film", "x.gif"], "--film is for one clip"),
         (["--out", "o", "--speed", "0.5"], "--speed is for one clip"),
-        (["--out", "o", "--workers", "0"], "--workers 0: must be 1 to 4096"),
     ],
 )
 def test_flags_of_one_clip_are_refused_for_several(

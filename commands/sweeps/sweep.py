@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import dataclass
-from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
+from ambulo.commands.sweeps.flags import StudyFlags, SweepFlags
 from ambulo.commands.sweeps.folder import StudyFolder, SweepPlan
 from ambulo.commands.sweeps.grid import MAX_RUNS, variants_of
 from ambulo.commands.sweeps.kinds import (
@@ -17,18 +16,14 @@ from ambulo.commands.sweeps.kinds import (
     find_training,
 )
 from ambulo.commands.sweeps.processes import opened_host
-from ambulo.common.command_line import Arg, command
-from ambulo.common.engine_flags import EngineFlags
 from ambulo.common.files import (
     without_nan,
     write_atomic,
     write_bytes,
     write_or_print,
 )
-from ambulo.common.flag_types import Assignments, Count, JsonFile, NaturalNumber
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.names import RUN
 from ambulo.configs.trainings import Score
 
 if TYPE_CHECKING:
@@ -36,71 +31,14 @@ if TYPE_CHECKING:
 
     from ambulo.commands.sweeps.trials import Trials
 
-PROGRAM = "ambulo sweep"
 FAILED = 1
 """Exit code of a sweep with a failed run."""
 
 
-def epilog_of(flags: str, program: str) -> str:
-    """Return the end of the help of a command whose runs are trainings."""
-    return (
-        f"usage: {program} KIND PRESET {flags} [FLAG ...]\n"
-        "All other flags are those of `ambulo train KIND` and go to every run."
-    )
-
-
-def _run_name(name: str) -> str | None:
-    return None if RUN.allows(name) else f"must be {RUN.expected}"
-
-
-@dataclass(frozen=True, kw_only=True)
-class StudyFlags(EngineFlags):
-    """Flags that sweeps and searches have in common."""
-
-    name: Annotated[str | None, _run_name] = None
-    """name of the folder (default: KIND_PRESET_sweep or KIND_PRESET_tune)"""
-    output: Annotated[str, Arg("DIR")] = "runs"
-    """folder for it"""
-    score: Annotated[str | None, Arg("NAME")] = None
-    """score to compare (default: that of the kind)"""
-    parallel: Count | None = None
-    """runs at the same time (default: 1; on a cluster one for each CPU)"""
-    first_seed: NaturalNumber = 0
-    """the first seed"""
-    json: JsonFile | None = None
-    """the report as JSON, also to FILE or to standard output"""
-    rest: tuple[str, ...] = ()
-    """KIND, PRESET and flags of every run."""
-
-    @property
-    def training(self) -> tuple[str, ...]:
-        """The names of the training, which stand before its flags."""
-        return tuple(takewhile(lambda text: not text.startswith("-"), self.rest))
-
-    @property
-    def forwarded(self) -> tuple[str, ...]:
-        """The flags of the training."""
-        return self.rest[len(self.training) :]
-
-
-@dataclass(frozen=True, kw_only=True)
-class SweepFlags(StudyFlags):
-    """Train every combination of settings with several seeds, and write one report.
-
-    Runs go side by side or in turn. The same command continues a sweep.
-    """
-
-    seeds: Count = 5
-    """seeds of each combination"""
-    settings: Annotated[Assignments, Arg("KEY=A,B", ("--set",), repeated=True)] = ()
-    """a setting with its values; several are combined (repeatable)"""
-
-
-@command(PROGRAM, epilog_of("[--seeds N] [--set KEY=A,B ...]", PROGRAM))
-def main(flags: SweepFlags) -> int:
+def sweep(flags: SweepFlags) -> int:
     """Run or continue a sweep; return the exit code."""
-    training = find_training(flags.training, PROGRAM)
-    check_forwarded(flags.forwarded, PROGRAM)
+    training = find_training(flags.training, flags.program)
+    check_forwarded(flags.forwarded, flags.program)
     score = training.kind.score(flags.score)
     plan = planned(training, flags)
     name = flags.name or f"{default_name(training)}_sweep"
@@ -225,7 +163,3 @@ def write_report(
         return
     print_report(report)
     print(f"report   {folder.report}\npicture  {folder.picture}")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

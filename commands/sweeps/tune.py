@@ -7,16 +7,15 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 from optuna.trial import Trial, TrialState
 from rich.console import Console
 from rich.markup import escape
 
-from ambulo.commands.sweep import StudyFlags, default_name, epilog_of, train
+from ambulo.commands.sweeps.flags import TuneFlags
 from ambulo.commands.sweeps.folder import StudyFolder, TuningPlan
 from ambulo.commands.sweeps.kinds import (
     Training,
@@ -26,48 +25,22 @@ from ambulo.commands.sweeps.kinds import (
 from ambulo.commands.sweeps.scores import best_epoch, learning_curve
 from ambulo.commands.sweeps.space import checked_space, chosen_ranges, overrides
 from ambulo.commands.sweeps.study import Study, run_of
+from ambulo.commands.sweeps.sweep import default_name, train
 from ambulo.commands.sweeps.trials import Trials
-from ambulo.common.command_line import Arg, command
 from ambulo.common.files import without_nan, write_atomic, write_or_print
-from ambulo.common.flag_types import Count
 from ambulo.common.paths import typed_command
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.trainings import Score
 
-PROGRAM = "ambulo tune"
 SHOWN = 10
 """Trials in the table."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class TuneFlags(StudyFlags):
-    """Search for good settings of a training.
-
-    The same command continues a search; with --storage, several processes and machines
-    share one.
-    """
-
-    trials: Count = 50
-    """trials of the study, those of other processes included"""
-    search: Annotated[tuple[str, ...], Arg("KEY=RANGE", repeated=True)] = ()
-    """a setting to search: LOW:HIGH, LOW:HIGH:log or A,B,C (repeatable; default:
-    configs/trainings)"""
-    storage: Annotated[str | None, Arg("URL")] = None
-    """data base of the study (default: an SQLite file in the folder)"""
-    study: str | None = None
-    """its name there (default: that of the folder)"""
-    pruning: bool = True
-    """stop trials whose learning curve is below the median (default: on)"""
-    first_seed: int = 0
-    """seed of the sampler and of the first trial"""
-
-
-@command(PROGRAM, epilog_of("[--trials N] [--search KEY=RANGE ...]", PROGRAM))
-def main(flags: TuneFlags) -> int:
+def tune(flags: TuneFlags) -> int:
     """Run or continue a search; return the exit code."""
-    training = find_training(flags.training, PROGRAM)
-    check_forwarded(flags.forwarded, PROGRAM)
+    training = find_training(flags.training, flags.program)
+    check_forwarded(flags.forwarded, flags.program)
     kind, score = training.kind, training.kind.score(flags.score)
     plan = TuningPlan(
         folder=training.folder,
@@ -211,7 +184,3 @@ def _print(score: Score, data: dict[str, Any]) -> None:
         print(f"importance  {key:<28} {100 * value:.0f} %")
     if data["importance"] is None:
         print("importance  too few different trials")
-
-
-if __name__ == "__main__":
-    sys.exit(main())

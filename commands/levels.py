@@ -1,9 +1,12 @@
-"""`ambulo levels`: generate, validate, draw and describe level files."""
+"""`ambulo levels`: generate, import, validate, draw and describe level files."""
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
+import tempfile
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +15,21 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.errors import USER_ERROR
 from ambulo.common.files import refuse_existing
-from ambulo.common.flag_types import Count, ending, positional
+from ambulo.common.flag_types import Count, Positive, ending, positional, within
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import LevelError, RenderError
+from ambulo.configs.choices import ALL_FAMILIES
+from ambulo.configs.errors import ConfigError, LevelError, RenderError
+from ambulo.configs.names import LEVEL
 
 if TYPE_CHECKING:
+    from ambulo.envs.vr.levels.importing.convert import Imported
+    from ambulo.envs.vr.levels.importing.raw import RawScene
     from ambulo.envs.vr.levels.level import Level
 
-
-def _families() -> str:
-    from ambulo.envs.vr.families import family_names  # too slow for other commands
-
-    return f"families: {', '.join(family_names())}"
+_MOST_LINES = 20
+_CONVERT = "ambulo.envs.vr.levels.importing.convert"
+_MOST_DRAWN = 24
+"""Levels of a folder that are drawn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +48,7 @@ class LevelsGenerateFlags(Flags):
     """replace files that are there"""
 
 
-@command("ambulo levels generate", _families)
+@command("ambulo levels generate", f"families: {', '.join(ALL_FAMILIES)}")
 def generate(flags: LevelsGenerateFlags) -> int:
     """Write levels of a family."""
     from ambulo.envs.vr.families import generate as made
@@ -60,6 +66,122 @@ def generate(flags: LevelsGenerateFlags) -> int:
         save_level(level, file)
         print(file)
     return 0
+
+
+def _level_name(name: str) -> str | None:
+    return None if LEVEL.allows(name) else f"expected {LEVEL.expected}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelsImportFlags(Flags):
+    """Make a level of a Godot scene."""
+
+    scene: Annotated[str, positional("SCENE")]
+    """res://NAME.tscn, a scene's file, or what the editor's button has written
+    (NAME.ambulo_scene.json)"""
+    out: Annotated[str, Arg("JSON")]
+    """the level file"""
+    force: bool = False
+    """replace files there"""
+    project: Annotated[str | None, Arg("FOLDER")] = None
+    """the Godot project (default: around SCENE)"""
+    name: Annotated[str | None, _level_name] = None
+    """of the level (default: the scene's file name)"""
+    obstacle_mask: Annotated[int, within(1, 2**32 - 1)] = 1
+    """collision layers of floors and obstacles, a bit each"""
+    frames: Annotated[int, within(1, 100_000)] = 10
+    """physics frames that the scene runs before it is read"""
+    timeout: Annotated[Positive, Arg("SECONDS")] = 120.0
+    """longest run of the engine"""
+    ignore_script_errors: bool = False
+    """go on when a script of the scene fails"""
+    godot_bin: Annotated[str | None, Arg("PROGRAM")] = None
+    """the Godot program"""
+
+
+@command("ambulo levels import")
+def import_(flags: LevelsImportFlags) -> int:
+    """Import a scene."""
+    out = resolve_path(flags.out)
+    refuse_existing([out], force=flags.force)
+    # Modules with compiled kernels load while the engine runs the scene.
+    loading = threading.Thread(target=importlib.import_module, args=(_CONVERT,))
+    loading.start()
+    try:
+        scene = _read(flags)
+    finally:
+        loading.join()
+    from ambulo.envs.vr.levels.importing.convert import converted
+    from ambulo.envs.vr.levels.level_io import MAX_FILE_SIZE, save_level
+
+    name = flags.name if flags.name is not None else _name_of(scene, flags.scene)
+    imported = converted(scene, name, mask=flags.obstacle_mask)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    save_level(imported.level, out, compact=True)
+    if out.stat().st_size > MAX_FILE_SIZE:
+        out.unlink()
+        raise LevelError(f"{out}: would be larger than {MAX_FILE_SIZE >> 20} MiB")
+    report = out.with_name(f"{out.name}.report.json")
+    report.write_text(json.dumps(imported.report, indent=1) + "\n", encoding="utf-8")
+    _report(imported, out, report)
+    return 0
+
+
+def _read(flags: LevelsImportFlags) -> RawScene:
+    """Raw geometry of the scene, from the engine or from a file."""
+    from ambulo.envs.godot.scene_export import export_scene, find_scene
+    from ambulo.envs.vr.levels.importing.raw import read_scene
+
+    if flags.scene.endswith(".json"):
+        file = Path(flags.scene).expanduser()
+        if flags.scene.startswith("res://"):
+            raise ConfigError(f"{flags.scene}: name the file itself")
+        return read_scene(file)
+    scene = find_scene(flags.scene, flags.project)
+    with tempfile.TemporaryDirectory(prefix="ambulo_import_") as folder:
+        file = Path(folder) / "scene.json"
+        export_scene(
+            scene,
+            file,
+            engine=flags.godot_bin,
+            frames=flags.frames,
+            timeout=flags.timeout,
+            lenient=flags.ignore_script_errors,
+        )
+        try:
+            return read_scene(file)
+        except LevelError as error:
+            text = str(error).removeprefix(f"{file}: ")
+            raise LevelError(f"{scene.path}: {text}") from None
+
+
+def _name_of(scene: RawScene, given: str) -> str:
+    stem = Path(scene.scene or given).name.split(".")[0]
+    return stem if LEVEL.allows(stem) else "scene"
+
+
+def _report(imported: Imported, out: Path, report: Path) -> None:
+    """Print the level that was made, and the parts of the scene that are missing in it."""
+    for key, what in (
+        ("not_carried", "not carried"),
+        ("approximated", "approximated"),
+        ("notes", "note"),
+    ):
+        rows = imported.report[key]
+        for row in rows[:_MOST_LINES]:
+            text = f"{what}: {row['path']} ({row['class']}): {row['reason']}"
+            print(f"ambulo: {text}", file=sys.stderr)
+        if len(rows) > _MOST_LINES:
+            more = len(rows) - _MOST_LINES
+            print(f"ambulo: {what}: {more} more, in {report}", file=sys.stderr)
+    x0, y0, x1, y1 = imported.level.bounds
+    numbers = ", ".join(
+        f"{n} {kind}" for kind, n in imported.report["counts"].items() if n
+    )
+    print(
+        f"{out}: {imported.level.name!r}, {x1 - x0:g} x {y1 - y0:g} m, {numbers}; "
+        f"{len(imported.report['not_carried'])} not carried ({report})"
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +232,8 @@ def _counted(level: Level) -> list[str]:
         ("mover", "movers", len(level.movers)),
         ("person", "people", crowd),
     )
-    found = [f"{n} {one if n == 1 else more}" for one, more, n in kinds if n]
-    return found or ["nothing on the floor"]
+    result = [f"{n} {one if n == 1 else more}" for one, more, n in kinds if n]
+    return result or ["nothing on the floor"]
 
 
 def _files(path: Path) -> list[Path]:
@@ -169,7 +291,7 @@ def _drawable(files: Sequence[Path]) -> tuple[list[tuple[Level, str]], int]:
     """
     from ambulo.envs.vr.levels.level_io import load_levels
 
-    found: list[tuple[Level, str]] = []
+    result: list[tuple[Level, str]] = []
     bad = 0
     for file in files:
         mark = ""
@@ -183,8 +305,8 @@ def _drawable(files: Sequence[Path]) -> tuple[list[tuple[Level, str]], int]:
             except LevelError:
                 continue
             mark = " (no way to the goal)"
-        found.append((level, level.name + mark))
-    return found, bad
+        result.append((level, level.name + mark))
+    return result, bad
 
 
 def _draw_maps(levels: Sequence[tuple[Level, str]], out: Path) -> None:
@@ -241,7 +363,3 @@ def schema(flags: LevelsSchemaFlags) -> int:
 
     print(json.dumps(level_schema(), indent=1))
     return 0
-
-
-_MOST_DRAWN = 24
-"""Levels of a folder that are drawn."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 
 from ambulo.commands.sweeps.difference import Group, difference_of
+from ambulo.commands.sweeps.flags import CompareFlags
 from ambulo.commands.sweeps.folder import StudyFolder, SweepPlan
 from ambulo.commands.sweeps.kinds import Training, training_of
 from ambulo.commands.sweeps.report import with_interval
@@ -24,9 +23,7 @@ from ambulo.commands.sweeps.scores import (
     matrix_of,
 )
 from ambulo.commands.sweeps.statistics import bootstrap, interquartile_mean, interval
-from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.files import without_nan, write_or_print
-from ambulo.common.flag_types import JsonFile, positional
 from ambulo.common.paths import resolve_path
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.base import load_json
@@ -40,24 +37,7 @@ PLACES = {
 """Settings of a training that may differ between runs that are compared as seeds."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class CompareFlags(Flags):
-    """Say whether a difference between runs is real.
-
-    Each folder is a run, a sweep (its variants are compared), or a folder of runs that
-    differ in seeds.
-    """
-
-    folders: Annotated[tuple[str, ...], positional("FOLDER")]
-    """folders to compare"""
-    score: Annotated[str | None, Arg("NAME")] = None
-    """score to compare"""
-    json: JsonFile | None = None
-    """results as JSON, to FILE or to standard output"""
-
-
-@command("ambulo compare")
-def main(flags: CompareFlags) -> int:
+def compare(flags: CompareFlags) -> int:
     """Compare runs, sweeps or folders of runs; return the exit code."""
     paths = [resolve_path(folder) for folder in flags.folders]
     real = [path.resolve() for path in paths]
@@ -193,7 +173,3 @@ def _print_groups(groups: Sequence[Group], score: Score) -> None:
         cells = [str(len(matrix)), middle, f"{matrix.mean():.3f}"]
         table.add_row(escape(group.label), *map(escape, cells))
     print_table(Console(highlight=False), table)
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +22,14 @@ from ambulo.configs.errors import (
     nearest,
 )
 from ambulo.envs.godot.agents.link import GameLink, GameSettings
-from ambulo.envs.godot.agents.spec import AgentKind, GameSpec, Rows
+from ambulo.envs.godot.agents.spec import GameSpec, Rows
 from ambulo.envs.godot.agents.wire import (
     GO_ON,
     IF_DONE,
     NOW,
     TERMINATED,
     TRUNCATED,
-    KindRows,
+    StepReply,
 )
 from ambulo.envs.godot.errors import BridgeFault
 from ambulo.envs.godot.fleet import EngineFleet
@@ -38,50 +39,34 @@ MAX_SEED = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class KindRequest:
-    """What the N agents of one kind shall do."""
+class GameStep:
+    """What all N agents have after a step or reset: kind by kind, of each engine by engine.
 
-    modes: Ints
-    """`GO_ON`, `IF_DONE` or `NOW`, shape (N,)."""
-    seeds: Ints
-    """Of the episodes that may begin, shape (N,)."""
-    actions: Rows
-    """Shape (N, action_size)."""
+    Observations are the game's own arrays, overwritten by the next step.
+    """
 
-    @classmethod
-    def idle(cls, kind: AgentKind, mode: int, seeds: Ints) -> Self:
-        """Zeros as actions of agents with `seeds` (N,)."""
-        count = len(seeds)
-        return cls(
-            np.full(count, mode), seeds, np.zeros((count, kind.action_size), np.float32)
-        )
-
-
-@dataclass(frozen=True)
-class KindStep:
-    """What the N agents of one kind have after a step or reset."""
-
-    obs: Rows
-    """Now; of the new episode where one has begun, shape (N, observation_size)."""
-    final: Rows
-    """Where an episode has ended its last observation, else `obs`, same shape."""
+    obs: list[Rows]
+    """Now; of the new episode where one has begun, of each kind (N_k, observation_size)."""
+    final: list[Rows]
+    """Where an episode has ended its last observation, else `obs`, same shapes."""
     reward: Floats
+    """Shape (N,), as all that follow."""
     terminated: Bools
     truncated: Bools
     fault: Bools
     """The engine broke down: the agent must be reset."""
     begun: Bools
     """Whether an episode has begun."""
-    infos: dict[str, NDArray[Any]]
-    """The agents' own infos by name: `is_success` (bool), numbers."""
+    infos: list[dict[str, NDArray[Any]]]
+    """The own infos of each kind by name, (N_k,): `is_success` (bool), numbers."""
 
 
 class Game(Closing):
     """The scene of a game in `engines` engines.
 
-    The N agents of a kind are those of the first engine, then those of the second, and so
-    on. A fault of an engine costs its agents their episode; it is started again when one of
-    them is reset.
+    Its N agents are those of the first kind in the first engine, in the second, and so on,
+    then those of the second kind. A fault of an engine costs its agents their episode; it is
+    started again when one of them is reset.
     """
 
     def __init__(self, settings: GameSettings, engines: int = 1) -> None:
@@ -105,7 +90,7 @@ class Game(Closing):
         spec = self._fleet.links[0].spec
         assert spec is not None
         self.spec: GameSpec = spec
-        self._last = [self._empty(kind) for kind in spec.kinds]
+        self._arrange()
 
     @property
     def engines(self) -> int:
@@ -131,7 +116,7 @@ class Game(Closing):
                 for number in range(first, engines)
             ]
         )
-        self._last = [self._empty(kind) for kind in self.spec.kinds]
+        self._arrange()
 
     def kind_index(self, name: str | None) -> int:
         """Index of the kind `name`; None: the only one.
@@ -154,12 +139,16 @@ class Game(Closing):
             f"{nearest(name, names)}"
         )
 
+    def rows(self, kind: int) -> slice:
+        """Where the agents of a kind are among all."""
+        return slice(self._ends[kind], self._ends[kind + 1])
+
     def count(self, kind: int) -> int:
         """Agents of a kind over all engines."""
         return self.engines * self.spec.kinds[kind].count
 
-    def reset(self, requests: Sequence[KindRequest]) -> list[KindStep]:
-        """Begin episodes where a mode is `NOW`; one request for each kind.
+    def reset(self, modes: Ints, seeds: Ints) -> GameStep:
+        """Begin episodes with `seeds` (N,) where `modes` (N,) are `NOW`.
 
         An engine that broke down is started again first, and all of its agents begin.
 
@@ -167,10 +156,10 @@ class Game(Closing):
             BridgeError: an engine that stays broken, or an agent that breaks a rule.
         """
         self._check_open()
-        steps = [self._kept(index) for index in range(len(requests))]
-        for number, link in enumerate(self._fleet.links):
-            modes, seeds, _ = self._of_engine(requests, number)
-            if not (modes == NOW).any():
+        replies = []
+        for link, where in zip(self._fleet.links, self._where, strict=True):
+            own = modes[where]
+            if not (own == NOW).any():
                 continue
             while True:
                 try:
@@ -178,18 +167,22 @@ class Game(Closing):
                         self._fleet.open(link)
                         link.lost = True
                     if link.lost:
-                        modes[:] = NOW
-                    link.send("/agents/reset", modes, seeds)
-                    reply = link.receive(modes)
+                        own = np.full_like(own, NOW)
+                    link.send("/agents/reset", own, seeds[where])
+                    replies.append((link, own, link.receive(own)))
                     break
                 except BridgeFault as fault:
                     self._fleet.note(link, fault, "while agents were reset")
             link.lost = False
-            self._write(steps, number, reply.kinds, modes, link)
-        return self._checked(steps)
+        return self._step(replies)
 
-    def step(self, requests: Sequence[KindRequest]) -> list[KindStep]:
+    def step(self, modes: Ints, seeds: Ints, actions: Sequence[Rows]) -> GameStep:
         """Advance all agents by one step, in all engines at the same time.
+
+        Args:
+            modes: `GO_ON`, `IF_DONE` or `NOW`, shape (N,).
+            seeds: of the episodes that may begin, shape (N,).
+            actions: of each kind, shape (N_k, action_size).
 
         Raises:
             BridgeError: an engine that stays broken, or an agent that breaks a rule.
@@ -197,26 +190,28 @@ class Game(Closing):
         """
         self._check_open()
         self._steps += 1
-        steps = [self._kept(index) for index in range(len(requests))]
-        waiting = []
-        for number, link in enumerate(self._fleet.links):
+        waiting, replies, lost = [], [], []
+        for link, where in zip(self._fleet.links, self._where, strict=True):
             if link.lost:
                 continue
-            modes, seeds, actions = self._of_engine(requests, number)
+            own = modes[where]
+            rows = [
+                values[self._rows(kind, link)] for kind, values in enumerate(actions)
+            ]
             try:
-                link.send("/agents/step", modes, seeds, actions)
-                waiting.append((number, link, modes))
+                link.send("/agents/step", own, seeds[where], rows)
+                waiting.append((link, own))
             except BridgeFault as fault:
-                self._lose(steps, number, link, fault)
-        for number, link, modes in waiting:
+                self._lose(link, fault)
+                lost.append(link)
+        for link, own in waiting:
             try:
-                reply = link.receive(modes)
-            except BridgeFault as fault:
-                self._lose(steps, number, link, fault)
-            else:
+                replies.append((link, own, link.receive(own)))
                 link.failures = 0
-                self._write(steps, number, reply.kinds, modes, link)
-        return self._checked(steps)
+            except BridgeFault as fault:
+                self._lose(link, fault)
+                lost.append(link)
+        return self._step(replies, lost)
 
     def close(self) -> None:
         """End the engines that were started here; hang up on others."""
@@ -226,97 +221,105 @@ class Game(Closing):
         if self._fleet.closed:
             raise AmbuloError("the game is closed: make a new one")
 
-    def _rows(self, kind: int, number: int) -> slice:
-        count = self.spec.kinds[kind].count
+    def _arrange(self) -> None:
+        """Lay out the rows of all agents, and their last observations."""
+        kinds = self.spec.kinds
+        counts = [self.count(kind) for kind in range(len(kinds))]
+        self._ends = [0, *itertools.accumulate(counts)]
+        self._last = [
+            np.zeros((count, kind.observation_size), np.float32)
+            for count, kind in zip(counts, kinds, strict=True)
+        ]
+        engine = [np.repeat(np.arange(self.engines), kind.count) for kind in kinds]
+        self._where: list[Any] = [
+            np.flatnonzero(np.concatenate(engine) == number)
+            for number in range(self.engines)
+        ]
+        """Rows of the agents of each engine."""
+        if self.engines == 1:
+            self._where = [slice(None)]
+
+    def _rows(self, kind: int, link: GameLink) -> slice:
+        """Rows of an engine among those of a kind."""
+        count, number = self.spec.kinds[kind].count, link.number
         return slice(number * count, (number + 1) * count)
 
-    def _of_engine(
-        self, requests: Sequence[KindRequest], number: int
-    ) -> tuple[Ints, Ints, list[Rows]]:
-        """Modes and seeds of all agents of one engine, and actions of each kind."""
-        parts = [(r, self._rows(k, number)) for k, r in enumerate(requests)]
-        return (
-            np.concatenate([request.modes[rows] for request, rows in parts]),
-            np.concatenate([request.seeds[rows] for request, rows in parts]),
-            [request.actions[rows] for request, rows in parts],
-        )
-
-    def _empty(self, kind: AgentKind) -> Rows:
-        return np.zeros((self.engines * kind.count, kind.observation_size), np.float32)
-
-    def _kept(self, kind: int) -> KindStep:
-        """A step in which nothing happened to a kind."""
-        obs, count = self._last[kind], self.count(kind)
-        names = dict.fromkeys(
-            name for link in self._fleet.links for name in link.infos[kind]
-        )
-        return KindStep(
-            obs=obs,
-            final=obs.copy(),
-            reward=np.zeros(count),
-            terminated=np.zeros(count, np.bool_),
-            truncated=np.zeros(count, np.bool_),
-            fault=np.zeros(count, np.bool_),
-            begun=np.zeros(count, np.bool_),
-            infos={name: _info(name, count) for name in names},
-        )
-
-    def _write(
+    def _step(
         self,
-        steps: Sequence[KindStep],
-        number: int,
-        kinds: Sequence[KindRows],
-        modes: Ints,
-        link: GameLink,
-    ) -> None:
-        """Put the rows of one engine into the steps of all."""
-        at = 0
-        for index, (step, rows) in enumerate(zip(steps, kinds, strict=True)):
-            own = self._rows(index, number)
-            count = own.stop - own.start
-            step.obs[own] = rows.obs
-            step.final[own] = rows.obs
-            own_modes = modes[at : at + count]
-            ended = (rows.ended != 0) & (own_modes == IF_DONE)
-            step.final[own][ended] = rows.final
-            step.begun[own] = ended | (own_modes == NOW)
-            step.reward[own] = rows.reward
-            step.terminated[own] = rows.ended == TERMINATED
-            step.truncated[own] = rows.ended == TRUNCATED
-            for name, column in zip(link.infos[index], rows.infos.T, strict=True):
-                if name not in step.infos:
-                    step.infos[name] = _info(name, len(step.reward))
-                step.infos[name][own] = column
-            at += count
+        replies: Sequence[tuple[GameLink, Ints, StepReply]],
+        lost: Sequence[GameLink] = (),
+    ) -> GameStep:
+        """The step of all from the answers of some engines, each with its agents' modes.
 
-    def _lose(
-        self, steps: Sequence[KindStep], number: int, link: GameLink, fault: BridgeFault
-    ) -> None:
-        """Cut the episodes of an engine that broke down in this step."""
+        Nothing has happened to the others, but that the `lost` cut their episodes off.
+        """
+        count = self._ends[-1]
+        terminated, truncated, fault, begun = np.zeros((4, count), np.bool_)
+        step = GameStep(
+            self._last, list(self._last), np.zeros(count),
+            terminated, truncated, fault, begun, [],
+        )  # fmt: skip
+        for link in lost:
+            truncated[self._where[link.number]] = fault[self._where[link.number]] = True
+        for link, modes, reply in replies:
+            where = self._where[link.number]
+            step.reward[where] = reply.reward
+            begun[where] = modes == NOW
+            if reply.ended is not None:
+                terminated[where] = reply.ended == TERMINATED
+                truncated[where] = reply.ended == TRUNCATED
+                begun[where] |= reply.renewed
+            for kind, rows in enumerate(reply.obs):
+                step.obs[kind][self._rows(kind, link)] = rows
+        for link, _, reply in replies:
+            for kind, rows in enumerate(reply.final):
+                if step.final[kind] is step.obs[kind]:
+                    step.final[kind] = step.obs[kind].copy()
+                own = reply.renewed[self.spec.rows[kind]]
+                step.final[kind][self._rows(kind, link)][own] = rows
+        for kind in range(len(self.spec.kinds)):
+            step.infos.append(self._infos(kind, replies))
+        if not all(reply.finite for _, _, reply in replies):
+            self._check(step)
+        return step
+
+    def _infos(
+        self, kind: int, replies: Sequence[tuple[GameLink, Ints, StepReply]]
+    ) -> dict[str, NDArray[Any]]:
+        """The infos of a kind by name; zeros where an engine says nothing."""
+        count = self.count(kind)
+        infos: dict[str, NDArray[Any]] = {
+            name: np.zeros(count, np.bool_ if name == "is_success" else np.float64)
+            for link in self._fleet.links
+            for name in link.infos[kind]
+        }
+        for link, _, reply in replies:
+            columns = reply.infos[kind].T
+            for name, column in zip(link.infos[kind], columns, strict=True):
+                infos[name][self._rows(kind, link)] = column
+        return infos
+
+    def _lose(self, link: GameLink, fault: BridgeFault) -> None:
+        """Have an engine that broke down reset."""
         link.lost = True
-        for index, step in enumerate(steps):
-            own = self._rows(index, number)
-            step.truncated[own] = step.fault[own] = True
         self._fleet.note(link, fault, f"{self.spec.agents} agents lost their episodes")
 
-    def _checked(self, steps: list[KindStep]) -> list[KindStep]:
-        """Refuse numbers that are not finite."""
-        for index, step in enumerate(steps):
-            if not np.isfinite(step.reward).all():
-                row = int(np.flatnonzero(~np.isfinite(step.reward))[0])
-                raise RewardError(
-                    f"{self._place(index, row)}: the reward is {step.reward[row]}"
-                )
-            for obs in (step.obs, step.final):
-                if not np.isfinite(obs).all():
-                    self._refuse(index, obs)
-        return steps
+    def _check(self, step: GameStep) -> None:
+        """Refuse the first number that is not finite."""
+        if not np.isfinite(step.reward).all():
+            row = int(np.flatnonzero(~np.isfinite(step.reward))[0])
+            kind = bisect.bisect_right(self._ends, row) - 1
+            place = self._place(kind, row - self._ends[kind])
+            raise RewardError(f"{place}: the reward is {step.reward[row]}")
+        for kind, (obs, final) in enumerate(zip(step.obs, step.final, strict=True)):
+            self._check_rows(kind, obs)
+            self._check_rows(kind, final)
 
-    def _refuse(self, index: int, obs: Rows) -> None:
-        row, column = (int(where[0]) for where in np.nonzero(~np.isfinite(obs)))
-        kind = self.spec.kinds[index]
-        for name, columns in kind.columns.items():
-            if columns.start <= column < columns.stop:
+    def _check_rows(self, index: int, obs: Rows) -> None:
+        bad = np.argwhere(~np.isfinite(obs)).tolist()
+        for name, columns in self.spec.kinds[index].columns.items():
+            if bad and columns.start <= bad[0][1] < columns.stop:
+                row, column = bad[0]
                 raise ObservationError(
                     f"{self._place(index, row)}: observation '{name}' is "
                     f"{obs[row, column]} at [{column - columns.start}]"
@@ -332,8 +335,4 @@ class Game(Closing):
         )
 
 
-def _info(name: str, count: int) -> NDArray[Any]:
-    return np.zeros(count, np.bool_ if name == "is_success" else np.float64)
-
-
-__all__ = ["GO_ON", "IF_DONE", "NOW", "Game", "KindRequest", "KindStep"]
+__all__ = ["GO_ON", "IF_DONE", "NOW", "Game", "GameStep"]

@@ -107,8 +107,7 @@ func _physics_process(_delta: float) -> void:
 	if _agents == null or _options == null:
 		return
 	if _agents.running:
-		if not _agents.is_finished():
-			_agents.begin_tick()
+		if _agents.begin_tick():
 			return
 		_transport.answer(_agents.finish())
 	var waits := _options.mode == AmbuloServerOptions.Mode.LOCKSTEP
@@ -235,9 +234,7 @@ func _serve_for(budget: int, waits: bool) -> void:
 		if not waits:
 			break
 		now = Time.get_ticks_usec()
-		var pause := _pause(now)
-		if pause > 0:
-			_transport.nap(pause)
+		_transport.nap(_pause(now))
 	if seen != _rl.decisions + _rl.resets:
 		changed.emit()
 

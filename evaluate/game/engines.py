@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.agent_spec import ActionSpec, AgentSpec, ObservationSpec
-from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.godot import GameConfig
 from ambulo.envs.godot.agents.game import Game, GameStep
 from ambulo.envs.godot.agents.game_batch import GameBatch
 from ambulo.envs.godot.agents.link import GameSettings
 from ambulo.envs.godot.agents.spec import AgentKind, Rows
+from ambulo.envs.godot.agents.wire import Orders
 from ambulo.evaluate.game.agents import AgentsBatch
 
 TEAM = "@"
@@ -59,7 +59,6 @@ class KindsBatch(GameBatch):
         ]
         self.engine = np.concatenate(engines)
         self._places, self._kinds = places, [kind for kind, _ in indices]
-        self._own = slice(None)
         self._max_steps = max_steps
         self.action_repeat = game.spec.action_repeat
         self.has_script = all(kind.scripted for kind in game.spec.kinds)
@@ -100,8 +99,11 @@ class KindsBatch(GameBatch):
             info = {**info, "is_success": np.zeros(self.num_envs, np.bool_)}
         return obs, reward, terminated, truncated, info
 
-    def _everyone(self, modes: Ints, others: int) -> tuple[Ints, Ints]:
-        return modes, self._seeds
+    def _everyone(self, own: Orders, others: int) -> Orders:
+        return own
+
+    def _of_own(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values
 
     def _by_kind(self, rows: Rows) -> list[Rows]:
         kinds = zip(self.game.spec.kinds, self._places, strict=True)

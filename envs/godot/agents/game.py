@@ -6,13 +6,12 @@ import bisect
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.closing import Closing
 from ambulo.configs.errors import (
     AmbuloError,
@@ -29,7 +28,9 @@ from ambulo.envs.godot.agents.wire import (
     NOW,
     TERMINATED,
     TRUNCATED,
+    Orders,
     StepReply,
+    orders,
 )
 from ambulo.envs.godot.errors import BridgeFault
 from ambulo.envs.godot.fleet import EngineFleet
@@ -38,11 +39,10 @@ MAX_SEED = 2**31 - 1
 """Seeds of episodes are below it."""
 
 
-@dataclass(frozen=True)
-class GameStep:
+class GameStep(NamedTuple):
     """What all N agents have after a step or reset: kind by kind, of each engine by engine.
 
-    Observations are the game's own arrays, overwritten by the next step.
+    Arrays belong to the game, and must not be changed.
     """
 
     obs: list[Rows]
@@ -57,6 +57,8 @@ class GameStep:
     """The engine broke down: the agent must be reset."""
     begun: Bools
     """Whether an episode has begun."""
+    eventful: bool
+    """Whether any of the flags is set."""
     infos: list[dict[str, NDArray[Any]]]
     """The own infos of each kind by name, (N_k,): `is_success` (bool), numbers."""
 
@@ -147,8 +149,8 @@ class Game(Closing):
         """Agents of a kind over all engines."""
         return self.engines * self.spec.kinds[kind].count
 
-    def reset(self, modes: Ints, seeds: Ints) -> GameStep:
-        """Begin episodes with `seeds` (N,) where `modes` (N,) are `NOW`.
+    def reset(self, pairs: Orders) -> GameStep:
+        """Begin episodes where the `orders` of mode and seed (N, 2) say `NOW`.
 
         An engine that broke down is started again first, and all of its agents begin.
 
@@ -156,32 +158,28 @@ class Game(Closing):
             BridgeError: an engine that stays broken, or an agent that breaks a rule.
         """
         self._check_open()
-        replies = []
-        for link, where in zip(self._fleet.links, self._where, strict=True):
-            own = modes[where]
-            if not (own == NOW).any():
-                continue
-            while True:
+        replies: list[StepReply | None] = [None] * self.engines
+        for link, own in zip(self._fleet.links, self._of_engines(pairs), strict=True):
+            while (own[:, 0] == NOW).any():
                 try:
                     if not link.ready:
                         self._fleet.open(link)
                         link.lost = True
                     if link.lost:
-                        own = np.full_like(own, NOW)
-                    link.send("/agents/reset", own, seeds[where])
-                    replies.append((link, own, link.receive(own)))
+                        own = orders(NOW, own[:, 1])  # noqa: PLW2901
+                    link.send("/agents/reset", own)
+                    replies[link.number] = link.receive()
+                    link.lost = False
                     break
                 except BridgeFault as fault:
                     self._fleet.note(link, fault, "while agents were reset")
-            link.lost = False
         return self._step(replies)
 
-    def step(self, modes: Ints, seeds: Ints, actions: Sequence[Rows]) -> GameStep:
+    def step(self, pairs: Orders, actions: Sequence[Rows]) -> GameStep:
         """Advance all agents by one step, in all engines at the same time.
 
         Args:
-            modes: `GO_ON`, `IF_DONE` or `NOW`, shape (N,).
-            seeds: of the episodes that may begin, shape (N,).
+            pairs: the `orders` of mode and seed (N, 2).
             actions: of each kind, shape (N_k, action_size).
 
         Raises:
@@ -190,27 +188,25 @@ class Game(Closing):
         """
         self._check_open()
         self._steps += 1
-        waiting, replies, lost = [], [], []
-        for link, where in zip(self._fleet.links, self._where, strict=True):
+        waiting, lost = [], []
+        replies: list[StepReply | None] = [None] * self.engines
+        for link, own in zip(self._fleet.links, self._of_engines(pairs), strict=True):
             if link.lost:
                 continue
-            own = modes[where]
-            rows = [
-                values[self._rows(kind, link)] for kind, values in enumerate(actions)
-            ]
+            rows = actions
+            if self.engines > 1:
+                rows = [values[self._rows(k, link)] for k, values in enumerate(actions)]
             try:
-                link.send("/agents/step", own, seeds[where], rows)
-                waiting.append((link, own))
+                link.send("/agents/step", own, rows)
+                waiting.append(link)
             except BridgeFault as fault:
-                self._lose(link, fault)
-                lost.append(link)
-        for link, own in waiting:
+                lost.append(self._lose(link, fault))
+        for link in waiting:
             try:
-                replies.append((link, own, link.receive(own)))
+                replies[link.number] = link.receive()
                 link.failures = 0
             except BridgeFault as fault:
-                self._lose(link, fault)
-                lost.append(link)
+                lost.append(self._lose(link, fault))
         return self._step(replies, lost)
 
     def close(self) -> None:
@@ -222,87 +218,114 @@ class Game(Closing):
             raise AmbuloError("the game is closed: make a new one")
 
     def _arrange(self) -> None:
-        """Lay out the rows of all agents, and their last observations."""
+        """Lay out the rows of all agents, none of which has been reset."""
         kinds = self.spec.kinds
         counts = [self.count(kind) for kind in range(len(kinds))]
         self._ends = [0, *itertools.accumulate(counts)]
-        self._last = [
-            np.zeros((count, kind.observation_size), np.float32)
-            for count, kind in zip(counts, kinds, strict=True)
-        ]
         engine = [np.repeat(np.arange(self.engines), kind.count) for kind in kinds]
-        self._where: list[Any] = [
+        self._where = [
             np.flatnonzero(np.concatenate(engine) == number)
             for number in range(self.engines)
         ]
         """Rows of the agents of each engine."""
-        if self.engines == 1:
-            self._where = [slice(None)]
+        nothing = [np.zeros((k.count, k.observation_size), np.float32) for k in kinds]
+        self._seen = [nothing] * self.engines
+        """Observations of each engine's agents, by kind."""
+        self._none = np.zeros(self._ends[-1], np.bool_)
+        self._none.setflags(write=False)
 
     def _rows(self, kind: int, link: GameLink) -> slice:
         """Rows of an engine among those of a kind."""
-        count, number = self.spec.kinds[kind].count, link.number
-        return slice(number * count, (number + 1) * count)
+        count = self.spec.kinds[kind].count
+        return slice(link.number * count, (link.number + 1) * count)
+
+    def _of_engines(self, values: Orders) -> list[Orders]:
+        """The rows of all agents by engine."""
+        if self.engines == 1:
+            return [values]
+        return [values[where] for where in self._where]
+
+    def _gathered(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The values of all agents from those of each engine."""
+        if self.engines == 1:
+            return parts[0]
+        result = np.empty(self._ends[-1], parts[0].dtype)
+        for where, part in zip(self._where, parts, strict=True):
+            result[where] = part
+        return result
+
+    def _still(self, link: GameLink) -> StepReply:
+        """What the agents of an engine have to which nothing happens."""
+        count, kinds = self.spec.agents, self.spec.kinds
+        return StepReply(
+            self._seen[link.number], np.zeros(count, np.float32), None, [],
+            np.full(count, GO_ON, np.int32),
+            [np.zeros((k.count, len(n))) for k, n in zip(kinds, link.infos, strict=True)],
+            0, finite=True,
+        )  # fmt: skip
 
     def _step(
-        self,
-        replies: Sequence[tuple[GameLink, Ints, StepReply]],
-        lost: Sequence[GameLink] = (),
+        self, answers: Sequence[StepReply | None], lost: Sequence[GameLink] = ()
     ) -> GameStep:
-        """The step of all from the answers of some engines, each with its agents' modes.
+        """The step of all agents; nothing has happened where an engine gave no answer.
 
-        Nothing has happened to the others, but that the `lost` cut their episodes off.
+        The episodes of the `lost` are cut off.
         """
-        count = self._ends[-1]
-        terminated, truncated, fault, begun = np.zeros((4, count), np.bool_)
+        links, kinds = self._fleet.links, range(len(self.spec.kinds))
+        replies = [
+            self._still(link) if reply is None else reply
+            for link, reply in zip(links, answers, strict=True)
+        ]
+        self._seen = [reply.obs for reply in replies]
+        obs = [_joined([reply.obs[kind] for reply in replies]) for kind in kinds]
+        reward = self._gathered([reply.reward for reply in replies])
+        final, fault, terminated, truncated, begun = obs, *[self._none] * 4
+        eventful = bool(lost) or any(reply.ended is not None for reply in replies)
+        if eventful:
+            modes = self._gathered([reply.modes for reply in replies])
+            ended = self._gathered(
+                [r.modes * 0 if r.ended is None else r.ended for r in replies]
+            )
+            cut_off = [np.full(self.spec.agents, link in lost) for link in links]
+            fault = self._gathered(cut_off)
+            renewed = (ended != 0) & (modes == IF_DONE)
+            begun = renewed | (modes == NOW)
+            terminated, truncated = ended == TERMINATED, (ended == TRUNCATED) | fault
+            final = [values.copy() for values in obs]
+            for kind, values in enumerate(final):
+                parts = [reply.final[kind] for reply in replies if reply.final]
+                if parts:
+                    values[renewed[self.rows(kind)]] = _joined(parts)
         step = GameStep(
-            self._last, list(self._last), np.zeros(count),
-            terminated, truncated, fault, begun, [],
+            obs, final, reward.astype(np.float64), terminated, truncated, fault, begun,
+            eventful, [self._infos(kind, replies) for kind in kinds],
         )  # fmt: skip
-        for link in lost:
-            truncated[self._where[link.number]] = fault[self._where[link.number]] = True
-        for link, modes, reply in replies:
-            where = self._where[link.number]
-            step.reward[where] = reply.reward
-            begun[where] = modes == NOW
-            if reply.ended is not None:
-                terminated[where] = reply.ended == TERMINATED
-                truncated[where] = reply.ended == TRUNCATED
-                begun[where] |= reply.renewed
-            for kind, rows in enumerate(reply.obs):
-                step.obs[kind][self._rows(kind, link)] = rows
-        for link, _, reply in replies:
-            for kind, rows in enumerate(reply.final):
-                if step.final[kind] is step.obs[kind]:
-                    step.final[kind] = step.obs[kind].copy()
-                own = reply.renewed[self.spec.rows[kind]]
-                step.final[kind][self._rows(kind, link)][own] = rows
-        for kind in range(len(self.spec.kinds)):
-            step.infos.append(self._infos(kind, replies))
-        if not all(reply.finite for _, _, reply in replies):
+        if not all(reply.finite for reply in replies):
             self._check(step)
         return step
 
     def _infos(
-        self, kind: int, replies: Sequence[tuple[GameLink, Ints, StepReply]]
+        self, kind: int, replies: Sequence[StepReply]
     ) -> dict[str, NDArray[Any]]:
-        """The infos of a kind by name; zeros where an engine says nothing."""
-        count = self.count(kind)
-        infos: dict[str, NDArray[Any]] = {
-            name: np.zeros(count, np.bool_ if name == "is_success" else np.float64)
-            for link in self._fleet.links
-            for name in link.infos[kind]
-        }
-        for link, _, reply in replies:
-            columns = reply.infos[kind].T
-            for name, column in zip(link.infos[kind], columns, strict=True):
-                infos[name][self._rows(kind, link)] = column
+        """The infos of a kind by name; zeros where an engine does not say one."""
+        count, infos = self.spec.kinds[kind].count, {}
+        names = [link.infos[kind] for link in self._fleet.links]
+        for name in dict.fromkeys(itertools.chain(*names)):
+            parts = [
+                reply.infos[kind][:, own.index(name)]
+                if name in own
+                else np.zeros(count)
+                for own, reply in zip(names, replies, strict=True)
+            ]
+            dtype = np.bool_ if name == "is_success" else np.float64
+            infos[name] = _joined(parts).astype(dtype)
         return infos
 
-    def _lose(self, link: GameLink, fault: BridgeFault) -> None:
-        """Have an engine that broke down reset."""
+    def _lose(self, link: GameLink, fault: BridgeFault) -> GameLink:
+        """Have an engine that broke down reset; return it."""
         link.lost = True
         self._fleet.note(link, fault, f"{self.spec.agents} agents lost their episodes")
+        return link
 
     def _check(self, step: GameStep) -> None:
         """Refuse the first number that is not finite."""
@@ -333,6 +356,11 @@ class Game(Closing):
             f"scene {self.spec.scene}, environment {row} (agent {kind.agents[agent]}, "
             f"engine {engine}), step {self._steps}"
         )
+
+
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The rows of several engines as one array."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 __all__ = ["GO_ON", "IF_DONE", "NOW", "Game", "GameStep"]

@@ -21,6 +21,7 @@ from ambulo.envs.godot.agents.game import (
     GameStep,
 )
 from ambulo.envs.godot.agents.spec import Rows
+from ambulo.envs.godot.agents.wire import Orders, orders
 from ambulo.envs.state_arrays import StateArrays
 
 
@@ -77,8 +78,9 @@ class GameBatch:
         self.obs = np.zeros((num_envs, size), np.float32)
         self.episode = GameEpisodes.zeros(self.num_envs)
         self._rngs = _Generators(map(np.random.default_rng, range(self.num_envs)))
-        self._seeds: Ints = np.zeros(self.num_envs, np.int64)
-        """Of the episode that each agent begins next, or where `_begun` has begun."""
+        self._orders = orders(IF_DONE, np.zeros(self.num_envs, np.int32))
+        """Mode in the next step, and seed of the episode that each agent begins next, or where
+        `_begun` has begun."""
         self._unseeded = np.ones(self.num_envs, np.bool_)
         self._begun = np.zeros(self.num_envs, np.bool_)
         """Whether an episode has begun that `reset` has not shown yet."""
@@ -111,7 +113,7 @@ class GameBatch:
         if anew.any():
             self._begin(anew)
         self.obs[asked] = self._next_obs[asked]
-        self._begun[asked] = False
+        self._begun = self._begun & ~asked
         self._unseeded[asked] = self._rngs.changed = True
         self._started[asked] = True
         self._has_started = bool(self._started.all())
@@ -131,16 +133,20 @@ class GameBatch:
         rows = self._checked(actions)
         if self._rngs.changed:
             self._draw(~self._begun)
-        modes = np.where(self._begun, NOW, IF_DONE)
-        step = self.game.step(*self._everyone(modes, IF_DONE), self._by_kind(rows))
+            self._orders[:, 0] = np.where(self._begun, NOW, IF_DONE)
+        everyone = self._everyone(self._orders, IF_DONE)
+        step = self.game.step(everyone, self._by_kind(rows))
         self._put(self.obs, step.final)
-        self._put(self._next_obs, step.obs)
-        own, episode = self._own, self.episode
-        self._begun, reward = step.begun[own], step.reward[own]
+        self._begun, reward = self._of_own(step.begun), self._of_own(step.reward)
+        if step.eventful:
+            self._put(self._next_obs, step.obs)
+            self._rngs.changed = True
+        episode = self.episode
         np.add(episode.steps, 1, out=episode.steps)
         np.add(episode.reward, reward, out=episode.reward)
-        self._info = {"bridge_fault": step.fault[own], **self._infos(step)}
-        return self.obs, reward, step.terminated[own], step.truncated[own], self._info
+        ends = self._of_own(step.terminated), self._of_own(step.truncated)
+        self._info = {"bridge_fault": self._of_own(step.fault), **self._infos(step)}
+        return self.obs, reward, *ends, self._info
 
     def episode_info(self) -> dict[str, NDArray[Any]]:
         """Return nothing: a step's info tells all."""
@@ -161,28 +167,32 @@ class GameBatch:
         self._unseeded |= rows
         self._draw(rows)
         modes = np.where(rows, NOW, GO_ON)
-        step = self.game.reset(*self._everyone(modes, NOW if rows.all() else GO_ON))
+        others = NOW if rows.all() else GO_ON
+        own = orders(modes, self._orders[:, 1])
+        step = self.game.reset(self._everyone(own, others))
         self._put(self._next_obs, step.obs)
-        self._begun |= step.begun[self._own] & ~rows
+        self._begun = self._begun | (self._of_own(step.begun) & ~rows)
 
     def _draw(self, rows: NDArray[np.bool_]) -> None:
         """Draw seeds of the next episodes of those of `rows` (N,) that have none."""
         wanted = rows & (self._unseeded | self._rngs.replaced)
         for row in np.flatnonzero(wanted):
-            self._seeds[row] = self._rngs[row].integers(MAX_SEED)
+            self._orders[row, 1] = self._rngs[row].integers(MAX_SEED)
         self._unseeded[wanted] = False
         self._rngs.replaced[wanted] = False
         self._rngs.changed = bool((self._unseeded | self._rngs.replaced).any())
 
-    def _everyone(self, modes: Ints, others: int) -> tuple[Ints, Ints]:
-        """Modes and seeds of all agents of the game; those of other kinds do `others`."""
-        game, kinds = self.game, range(len(self.game.spec.kinds))
-        if len(kinds) == 1:
-            return modes, self._seeds
-        seeds = [np.resize(self._seeds, game.count(kind)) for kind in kinds]
-        all_modes = np.full(sum(map(len, seeds)), others)
-        all_modes[self._own] = modes
-        return all_modes, np.concatenate(seeds)
+    def _everyone(self, own: Orders, others: int) -> Orders:
+        """The orders of all agents of the game; those of other kinds do `others`."""
+        return np.concatenate([
+            own if index == self._index
+            else orders(others, np.resize(own[:, 1], self.game.count(index)))
+            for index in range(len(self.game.spec.kinds))
+        ])  # fmt: skip
+
+    def _of_own(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of this batch's agents among those of all."""
+        return values[self._own]
 
     def _by_kind(self, rows: Rows) -> list[Rows]:
         """The actions of each kind of the game: `rows`, and zeros of the others."""

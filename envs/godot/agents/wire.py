@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Bools, Ints
+from ambulo.configs.arrays import Ints
 from ambulo.envs.godot.agents.spec import AgentKind, GameSpec, Rows
 from ambulo.envs.godot.errors import Malformed
 from ambulo.envs.godot.transport import BINARY, Response
@@ -19,11 +19,11 @@ GO_ON, IF_DONE, NOW = 0, 1, 2
 """What becomes of an agent in a step: it goes on whatever happens; it begins an episode with
 its seed if its episode ends; it begins one after the step, whose outcome is dropped."""
 TERMINATED, TRUNCATED = 1, 2
+Orders = NDArray[np.int32]
 _HEADER = struct.Struct("<4s7I")
 
 
-@dataclass(frozen=True)
-class StepReply:
+class StepReply(NamedTuple):
     """What the n agents of one engine have after a step or a reset, kind by kind."""
 
     obs: list[Rows]
@@ -31,11 +31,11 @@ class StepReply:
     reward: Rows
     """Shape (n,)."""
     ended: NDArray[np.int32] | None
-    """0, `TERMINATED` or `TRUNCATED`, shape (n,); None: no episode has ended."""
-    renewed: Bools
-    """Whether an episode has begun as the last one had ended, (n,); where none has ended (0,)."""
+    """0, `TERMINATED` or `TRUNCATED`, shape (n,); None: no episode has ended or begun."""
     final: list[Rows]
-    """Last observations of those of each kind that are `renewed`, in order."""
+    """Last observations of those of each kind that began an episode as theirs had ended."""
+    modes: Orders
+    """Of the request, shape (n,)."""
     infos: list[Rows]
     """Of each kind, shape (n_k, infos)."""
     script_errors: int
@@ -43,15 +43,21 @@ class StepReply:
     """Whether all rewards and observations are finite."""
 
 
-def modes_message(modes: Ints, seeds: Ints, actions: Sequence[Rows] = ()) -> bytes:
-    """Body of a reset, or with actions (one array for each kind) of a step."""
-    pairs = np.empty((len(modes), 2), "<i4")
+def orders(modes: int | Ints, seeds: Ints) -> Orders:
+    """What each of N agents shall do: its mode and the seed of its next episode, (N, 2)."""
+    pairs = np.empty((len(seeds), 2), "<i4")
     pairs[:, 0], pairs[:, 1] = modes, seeds
-    return pairs.tobytes() + b"".join(rows.astype("<f4").tobytes() for rows in actions)
+    return pairs
+
+
+def message(pairs: Orders, actions: Sequence[Rows] = ()) -> bytes:
+    """Body of a reset, or with actions (one array for each kind) of a step."""
+    numbers = [rows.astype("<f4", copy=False).tobytes() for rows in actions]
+    return b"".join([pairs.tobytes(), *numbers])
 
 
 def parse_reply(
-    response: Response, spec: GameSpec, infos: Sequence[int], modes: Ints
+    response: Response, spec: GameSpec, infos: Sequence[int], modes: Orders
 ) -> StepReply | None:
     """The rows of an answer; None if there are other infos than `infos` of each kind.
 
@@ -62,7 +68,7 @@ def parse_reply(
     body = response.checked().body
     if response.content_type != BINARY or len(body) < _HEADER.size:
         raise Malformed("/agents/step: not a binary answer")
-    magic, agents, _, errors, columns, numbers, ends, pictures = _HEADER.unpack_from(
+    magic, agents, _, errors, columns, numbers, events, pictures = _HEADER.unpack_from(
         body
     )
     size = _HEADER.size + 4 * numbers + pictures
@@ -71,50 +77,50 @@ def parse_reply(
     if columns != sum(infos):
         return None
     values = np.frombuffer(body, "<f4", numbers, _HEADER.size)
-    reader = _Reader(values, np.frombuffer(body, np.uint8, pictures, size - pictures))
-    reward, end = reader.rows(1, agents)[0], reader.rows(1, agents)[0]
+    reader = _Reader(values, memoryview(body)[size - pictures :])
+    reward, end = reader.numbers(agents), reader.numbers(agents)
     obs = [reader.observations(kind, kind.count) for kind in spec.kinds]
-    ended, renewed, final = None, np.zeros(0, np.bool_), []
-    if ends:
+    ended, final = None, []
+    if events:
         ended = end.view("<i4")
         renewed = (ended != 0) & (modes == IF_DONE)
         final = [
             reader.observations(kind, np.count_nonzero(renewed[own]))
             for kind, own in zip(spec.kinds, spec.rows, strict=True)
         ]
-    checked = values[: reader.at]
-    said = [reader.rows(k.count, n) for k, n in zip(spec.kinds, infos, strict=True)]
+    finite = bool(np.isfinite(values[: reader.at]).all())
+    said = [
+        reader.numbers(kind.count * width).reshape(kind.count, width)
+        for kind, width in zip(spec.kinds, infos, strict=True)
+    ]
     if reader.at != numbers:
         raise Malformed("/agents/step: too many numbers")
-    finite = bool(np.isfinite(checked).all())
-    return StepReply(obs, reward, ended, renewed, final, said, errors, finite)
+    return StepReply(obs, reward, ended, final, modes, said, errors, finite)
 
 
 class _Reader:
     """Reads the numbers and pictures of an answer from the front."""
 
-    def __init__(self, values: Rows, pictures: NDArray[np.uint8]) -> None:
+    def __init__(self, values: Rows, pictures: memoryview) -> None:
         self._values, self._pictures = values, pictures
         self.at = self._byte = 0
 
-    def rows(self, count: int, width: int) -> Rows:
-        """The next numbers, shape (count, width)."""
-        end = self.at + count * width
-        if end > len(self._values):
+    def numbers(self, count: int) -> Rows:
+        """The next numbers, shape (count,)."""
+        start, self.at = self.at, self.at + count
+        if self.at > len(self._values):
             raise Malformed("/agents/step: too few numbers")
-        rows = self._values[self.at : end].reshape(count, width)
-        self.at = end
-        return rows
+        return self._values[start : self.at]
 
     def observations(self, kind: AgentKind, count: int) -> Rows:
         """The next observations of `kind`, their pictures as numbers."""
-        numbers = self.rows(count, kind.numbers)
+        numbers = self.numbers(count * kind.numbers).reshape(count, kind.numbers)
         width = kind.observation_size - kind.numbers
         if width == 0:
             return numbers
-        own = self._pictures[self._byte : self._byte + count * width]
-        if own.size != count * width:
+        if len(self._pictures) < self._byte + count * width:
             raise Malformed("/agents/step: too few pictures")
+        own = np.frombuffer(self._pictures, np.uint8, count * width, self._byte)
         self._byte += own.size
         own = own.reshape(count, width)
         parts, number, byte = [], 0, 0

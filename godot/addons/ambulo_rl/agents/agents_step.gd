@@ -207,15 +207,15 @@ func binary_reply(step: int, script_errors: int) -> AmbuloReply:
 			infos.append_array(_infos[at])
 			at += 1
 	var count := _modes.size()
-	var ends := count - _ended.count(0)
+	var events := count - _ended.count(0) + _modes.count(NOW)
 	at = 0
-	for kind in roster.kinds if ends > 0 else []:
+	for kind in roster.kinds if events > 0 else []:
 		for agent in kind.agents:
 			if not _finals[at].is_empty():
 				_note(agent, kind.append(_finals[at], agent, rows, pictures))
 			at += 1
 	var numbers := 2 * count + rows.size() + infos.size()
-	var head := [MAGIC, count, step, script_errors, columns, numbers, ends, pictures.size()]
+	var head := [MAGIC, count, step, script_errors, columns, numbers, events, pictures.size()]
 	var body := PackedInt32Array(head).to_byte_array()
 	body.append_array(_rewards.to_byte_array())
 	body.append_array(_ended.to_byte_array())

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ambulo.configs.cores import usable_cores
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.godot.agents.spec import GameSpec, Rows, info_names
 from ambulo.envs.godot.agents.wire import Orders, StepReply, message, parse_reply
@@ -23,6 +24,8 @@ from ambulo.envs.godot.transport import BINARY, Response
 
 log = logging.getLogger(__name__)
 
+SPIN = 2000
+"""How long an engine awaits a step without sleep where a core is left beside the trainer, [us]."""
 TICKS_PER_SECOND = 60
 """Physics ticks per second of a project that does not say."""
 _TICKS = re.compile(r"^common/physics_ticks_per_second\s*=\s*(\d+)\s*$", re.MULTILINE)
@@ -76,6 +79,7 @@ class GameLink(EngineLink):
             self.log_file,
             game=self._settings.scene or MAIN_SCENE,
             seed=self.number,
+            spin=SPIN if self.number < usable_cores() - 1 else 0,
             headless=self._settings.headless,
             frames=ticks_per_second(self._project),
         )

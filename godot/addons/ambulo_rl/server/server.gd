@@ -20,9 +20,9 @@ signal changed
 ## Exit code of an engine that could not start its server.
 const EXIT_CANNOT_START := 2
 const _HOST := "res://addons/ambulo_rl/server/scene_host.tscn"
-const _SPIN := 300
-# A trainer of a game computes between steps, and needs the processor that spinning would take.
+# Naps that follow spinning, or take its place where the trainer needs the processor.
 const _NAP := 10
+const _SHORT_NAPS := 300
 const _SHORT_WAIT := 20_000
 const _LONG_WAIT := 1_000_000
 const _AWAKE := 3_000_000
@@ -244,8 +244,10 @@ func _serve_for(budget: int, waits: bool) -> void:
 # engine stays awake for a while.
 func _pause(now: int) -> int:
 	var quiet := now - _last_busy
-	if quiet < _SPIN:
-		return 0 if _agents == null else _NAP
+	if quiet < _options.spin:
+		return 0
+	if quiet < _SHORT_NAPS:
+		return _NAP
 	if quiet < _SHORT_WAIT or now - _transport.accepted_at < _AWAKE:
 		return 50
 	return 1000 if quiet < _LONG_WAIT else 4000

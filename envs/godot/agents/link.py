@@ -25,7 +25,7 @@ from ambulo.envs.godot.transport import BINARY, Response
 log = logging.getLogger(__name__)
 
 SPIN = 2000
-"""How long an engine awaits a step without sleep where a core is left beside the trainer, [us]."""
+"""How long an engine that has a core beside the trainer awaits a step without sleep, [us]."""
 TICKS_PER_SECOND = 60
 """Physics ticks per second of a project that does not say."""
 _TICKS = re.compile(r"^common/physics_ticks_per_second\s*=\s*(\d+)\s*$", re.MULTILINE)

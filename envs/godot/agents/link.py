@@ -24,7 +24,7 @@ from ambulo.envs.godot.transport import BINARY, Response
 
 log = logging.getLogger(__name__)
 
-SPIN = 2000
+SPIN = 1000
 """How long an engine that has a core beside the trainer awaits a step without sleep, [us]."""
 TICKS_PER_SECOND = 60
 """Physics ticks per second of a project that does not say."""

@@ -24,6 +24,10 @@ func _talk_for(players: Node, arguments: Dictionary[String, String]) -> void:
 	sync.players = players
 	sync.port = int(arguments["port"])
 	sync.action_repeat = int(arguments.get("action_repeat", "9"))
+	# As godot-rl's own node: a frame has as many ticks, of the same duration.
+	var speed_up := int(arguments.get("speedup", "1"))
+	Engine.physics_ticks_per_second *= speed_up
+	Engine.time_scale = speed_up
 	if not players.is_inside_tree():
 		add_child(players)
 	add_child(sync)

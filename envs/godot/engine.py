@@ -63,6 +63,7 @@ class EngineProcess:
         scene: str | None = None,
         game: str | None = None,
         seed: int = 0,
+        spin: int = 0,
         headless: bool = True,
         frames: int = FRAMES_PER_SECOND,
     ) -> None:
@@ -80,6 +81,7 @@ class EngineProcess:
             game: scene whose own nodes are the agents; `MAIN_SCENE`: the one that the
                 project starts with; None: it has none.
             seed: of the engine's random numbers when a game starts.
+            spin: how long a game awaits a step without sleep, which takes a core, [us].
             headless: draw nothing; else the program needs a screen, real or virtual.
             frames: in a second of the scene's time.
 
@@ -100,7 +102,8 @@ class EngineProcess:
         self._start_timeout = start_timeout
         own = [f"--agents={agents}"]
         if game is not None:
-            own = [f"--game={game}", f"--game-seed={seed}", "--mode=lockstep"]
+            own = [f"--game={game}", f"--game-seed={seed}", f"--spin={spin}"]
+            own.append("--mode=lockstep")
         arguments = [
             *dying_with_us(), *_program(engine, project),
             *(["--headless"] if headless else []), "--xr-mode", "off",

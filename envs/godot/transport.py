@@ -105,6 +105,7 @@ class HttpConnection:
         self._heads: dict[tuple[str, str, str, str], bytes] = {}
         self._last_head = b"", (0, dict[str, str]())
         """Head of the last answer, and what it says: a trainer's are all the same."""
+        self._chunk = memoryview(bytearray(_CHUNK))
         self._pending = False
         self._deadline = 0.0
         self._waited_for = ""
@@ -158,7 +159,7 @@ class HttpConnection:
             self._fail(Closed(f"{self._waited_for}: the connection is not usable"))
         self._deadline = time.monotonic() + self.timeout
         try:
-            self._socket.settimeout(self.timeout)
+            self._patience(self.timeout)
             self._pending = True
             self._socket.sendall(b"%s%d\r\n\r\n%s" % (head, len(body), body))
         except TimeoutError:
@@ -235,26 +236,30 @@ class HttpConnection:
             raise Malformed(f"{self._waited_for}: bytes after the end of the answer")
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         keep = headers.get("connection", "").lower() != "close"
-        return Response(status, kind, bytes(data[start:])), keep
+        return Response(status, kind, bytes(memoryview(data)[start:])), keep
 
     def _more(self, data: bytearray) -> None:
         """Append what has come to `data`, waiting for at least one byte."""
         assert self._socket is not None
         left = self._deadline - time.monotonic()
         try:
-            if left <= 0.0:  # what is there already counts as come in time
-                self._socket.setblocking(False)
-            elif data:
-                self._socket.settimeout(left)
-            part = self._socket.recv(_CHUNK)
+            if left <= 0.0 or data:  # what is there already counts as come in time
+                self._patience(max(left, 0.0))
+            count = self._socket.recv_into(self._chunk)
         except (TimeoutError, BlockingIOError):
             raise self._timed_out() from None
         except OSError as error:
             raise self._closed(error) from None
-        if not part:
+        if not count:
             state = "in the middle of its answer" if data else "without an answer"
             raise Closed(f"{self._waited_for}: the engine hung up {state}")
-        data += part
+        data += self._chunk[:count]
+
+    def _patience(self, seconds: float) -> None:
+        """Wait so long at most from now on, by a system call if it was not so before."""
+        assert self._socket is not None
+        if seconds != self._socket.gettimeout():
+            self._socket.settimeout(seconds)
 
     def _timed_out(self) -> TimedOut:
         return TimedOut(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.agent_spec import ActionSpec, AgentSpec, ObservationSpec
-from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.godot import GameConfig
-from ambulo.envs.godot.agents.game import Game, KindRequest, KindStep
+from ambulo.envs.godot.agents.game import Game, GameStep
 from ambulo.envs.godot.agents.game_batch import GameBatch
 from ambulo.envs.godot.agents.link import GameSettings
-from ambulo.envs.godot.agents.spec import AgentKind
+from ambulo.envs.godot.agents.spec import AgentKind, Rows
+from ambulo.envs.godot.agents.wire import Orders
 from ambulo.evaluate.game.agents import AgentsBatch
 
 TEAM = "@"
@@ -51,24 +50,31 @@ class KindsBatch(GameBatch):
             teams[name] = teams.get(name, -1) + 1
             indices.append((list(found).index(name), teams[name]))
         self.kinds = tuple(found.values())
-        counts = [game.count(index) for index in range(len(indices))]
+        places = [game.rows(index) for index in range(len(indices))]
+        counts = [place.stop - place.start for place in places]
         self.kind: Any = np.repeat([kind for kind, _ in indices], counts)
         self.team = np.repeat([team for _, team in indices], counts)
         engines = [
             np.repeat(np.arange(game.engines), kind.count) for kind in game.spec.kinds
         ]
         self.engine = np.concatenate(engines)
-        ends = np.cumsum([0, *counts])
-        self._places = [slice(a, b) for a, b in itertools.pairwise(ends)]
+        self._places, self._kinds = places, [kind for kind, _ in indices]
         self._max_steps = max_steps
         self.action_repeat = game.spec.action_repeat
         self.has_script = all(kind.scripted for kind in game.spec.kinds)
         self.says_success = np.zeros(len(self.kinds), np.bool_)
-        self._width = max(kind.action_width for kind in self.kinds)
         size = max(kind.observation_size for kind in self.kinds)
-        self._allocate(int(ends[-1]), 1 + size)
-        self._idle = np.zeros((self.num_envs, self._width), np.float32)
+        self._allocate(places[-1].stop, 1 + size)
         self.obs[:, 0] = self._next_obs[:, 0] = self.kind
+        width = max(kind.action_width for kind in self.kinds)
+        self._least = np.zeros((self.num_envs, width), np.float32)
+        self._most = self._least.copy()
+        for index, kind in enumerate(self.kinds):
+            for part in kind.action:
+                where = kind.action_slices()[part.name]
+                least, most = (-1, 1) if part.choices is None else (0, part.choices - 1)
+                self._least[self.kind == index, where] = least
+                self._most[self.kind == index, where] = most
 
     @property
     def layout(self) -> None:
@@ -93,55 +99,37 @@ class KindsBatch(GameBatch):
             info = {**info, "is_success": np.zeros(self.num_envs, np.bool_)}
         return obs, reward, terminated, truncated, info
 
-    def _exchange(
-        self, call: Any, modes: Ints, actions: NDArray[np.float32] | None
-    ) -> KindStep:
-        """A reset or step of all kinds at once."""
-        rows = self._idle if actions is None else actions
-        requests = [
-            KindRequest(
-                modes[place], self._seeds[place], rows[place, : own.action_size]
-            )
-            for own, place in zip(self.game.spec.kinds, self._places, strict=True)
-        ]
-        steps: Sequence[KindStep] = call(requests)
-        names = dict.fromkeys(name for step in steps for name in step.infos)
-        for place, step in zip(self._places, steps, strict=True):
-            self.says_success[self.kind[place]] |= "is_success" in step.infos
-        return KindStep(
-            obs=self._padded([step.obs for step in steps]),
-            final=self._padded([step.final for step in steps]),
-            reward=np.concatenate([step.reward for step in steps]),
-            terminated=np.concatenate([step.terminated for step in steps]),
-            truncated=np.concatenate([step.truncated for step in steps]),
-            fault=np.concatenate([step.fault for step in steps]),
-            begun=np.concatenate([step.begun for step in steps]),
-            infos={
-                name: np.concatenate(
-                    [s.infos.get(name, np.zeros(len(s.reward))) for s in steps]
-                )
-                for name in names
-            },
-        )
+    def _everyone(self, own: Orders, others: int) -> Orders:
+        return own
 
-    def _padded(self, parts: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
-        """Rows of all kinds: the kind's index, the observation, zeros."""
-        rows = np.zeros_like(self.obs)
-        rows[:, 0] = self.kind
+    def _of_own(self, values: NDArray[Any]) -> NDArray[Any]:
+        return values
+
+    def _by_kind(self, rows: Rows) -> list[Rows]:
+        kinds = zip(self.game.spec.kinds, self._places, strict=True)
+        return [rows[place, : own.action_size] for own, place in kinds]
+
+    def _put(self, target: Rows, parts: Sequence[Rows]) -> None:
         for place, part in zip(self._places, parts, strict=True):
-            rows[place, 1 : 1 + part.shape[1]] = part
-        return rows
+            target[place, 1 : 1 + part.shape[1]] = part
 
-    def _checked(self, actions: NDArray[np.generic]) -> NDArray[np.float32]:
+    def _infos(self, step: GameStep) -> dict[str, NDArray[Any]]:
+        """The infos of all kinds; zeros where a kind says nothing."""
+        result: dict[str, NDArray[Any]] = {}
+        for kind, place, infos in zip(
+            self._kinds, self._places, step.infos, strict=True
+        ):
+            self.says_success[kind] |= "is_success" in infos
+            for name, values in infos.items():
+                if name not in result:
+                    result[name] = np.zeros(self.num_envs, values.dtype)
+                result[name][place] = values
+        return result
+
+    def _checked(self, actions: NDArray[np.generic]) -> Rows:
         """Clip the actions of each kind to its bounds; NaN stays."""
-        rows = np.array(actions, np.float32)
-        for index, kind in enumerate(self.kinds):
-            own = self.kind == index
-            for part in kind.action:
-                where = kind.action_slices()[part.name]
-                least, most = (-1, 1) if part.choices is None else (0, part.choices - 1)
-                rows[own, where] = np.clip(rows[own, where], least, most)
-        return rows
+        rows = np.maximum(np.asarray(actions, np.float32), self._least)
+        return np.minimum(rows, self._most, out=rows)
 
 
 def spec_of(kind: AgentKind, name: str) -> AgentSpec:

@@ -22,13 +22,14 @@ func test_all_of_them() -> void:
 			"--host=Box.Local",
 			"--parent-pid=5",
 			"--idle-exit=60",
+			"--spin=0",
 			"--no-server",
 		]
 	)
 	check_equal([options.port, options.agents, options.token], [0, 16, "a=b"])
 	check_equal([options.mode, options.max_body], [AmbuloServerOptions.Mode.PLAY, 5000])
 	check_equal([options.host, options.parent_pid, options.idle_exit], ["box.local", 5, 60])
-	check_equal([options.explicit, options.enabled], [true, false])
+	check_equal([options.explicit, options.enabled, options.spin], [true, false, 0])
 
 
 func test_refusals_name_the_argument() -> void:
@@ -44,6 +45,7 @@ func test_refusals_name_the_argument() -> void:
 		"--max-body=1",
 		"--parent-pid=0",
 		"--idle-exit=-2",
+		"--spin=-1",
 		"--prot=8080",
 		"--",
 		"",

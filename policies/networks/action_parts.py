@@ -25,25 +25,27 @@ class PartsDistribution(DiagGaussianDistribution):
         super().__init__(sum(part.width for part in parts))
         self.outputs = sum(part.outputs for part in parts)
         """Outputs of a network for one action."""
-        self._means: list[int] = []
-        self._numbers: list[int] = []
+        means: list[int] = []
+        numbers: list[int] = []
         self._scores: list[slice] = []
         self._chosen: list[int] = []
         at = column = 0
         for part in parts:
             if part.choices is None:
-                self._means += range(at, at + part.outputs)
-                self._numbers += range(column, column + part.width)
+                means += range(at, at + part.outputs)
+                numbers += range(column, column + part.width)
             else:
                 self._scores.append(slice(at, at + part.outputs))
                 self._chosen.append(column)
             at, column = at + part.outputs, column + part.width
+        self._count = len(means)
+        self._means, self._numbers = _columns(means), _columns(numbers)
 
     def proba_distribution_net(
         self, latent_dim: int, log_std_init: float = 0.0
     ) -> tuple[nn.Module, nn.Parameter]:
         """Return the last layer, and the log standard deviation of each number."""
-        log_std = torch.full((len(self._means),), float(log_std_init))
+        log_std = torch.full((self._count,), float(log_std_init))
         return nn.Linear(latent_dim, self.outputs), nn.Parameter(log_std)
 
     def proba_distribution(
@@ -52,11 +54,16 @@ class PartsDistribution(DiagGaussianDistribution):
         """Take the outputs (B, outputs) of a network, and `log_std`."""
         self._batch = mean_actions.shape[0]
         self._normal: Any = None
-        if self._means:
+        check = (
+            torch.is_grad_enabled()
+        )  # weights that act are finite: updates see to it
+        if self._count:
             means = mean_actions[:, self._means]
-            self._normal = Normal(means, log_std.exp().expand_as(means))
+            std = log_std.exp().expand_as(means)
+            self._normal = Normal(means, std, validate_args=check)
         self._choices: list[Any] = [
-            Categorical(logits=mean_actions[:, s]) for s in self._scores
+            Categorical(logits=mean_actions[:, s], validate_args=check)
+            for s in self._scores
         ]
         return self
 
@@ -96,3 +103,10 @@ class PartsDistribution(DiagGaussianDistribution):
         for column, index in zip(self._chosen, chosen, strict=True):
             row[:, column] = index.to(row.dtype)
         return row
+
+
+def _columns(indices: list[int]) -> slice | list[int]:
+    """Return `indices` as a slice if they are side by side: tensors take it faster."""
+    if not indices or indices[-1] - indices[0] >= len(indices):
+        return indices
+    return slice(indices[0], indices[-1] + 1)

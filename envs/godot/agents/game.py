@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Bools, Floats, Ints
+from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.closing import Closing
 from ambulo.configs.errors import (
     AmbuloError,
@@ -21,14 +21,16 @@ from ambulo.configs.errors import (
     nearest,
 )
 from ambulo.envs.godot.agents.link import GameLink, GameSettings
-from ambulo.envs.godot.agents.spec import AgentKind, GameSpec, Rows
+from ambulo.envs.godot.agents.spec import GameSpec, Rows
 from ambulo.envs.godot.agents.wire import (
     GO_ON,
     IF_DONE,
     NOW,
     TERMINATED,
     TRUNCATED,
-    KindRows,
+    Orders,
+    StepReply,
+    orders,
 )
 from ambulo.envs.godot.errors import BridgeFault
 from ambulo.envs.godot.fleet import EngineFleet
@@ -37,51 +39,36 @@ MAX_SEED = 2**31 - 1
 """Seeds of episodes are below it."""
 
 
-@dataclass(frozen=True)
-class KindRequest:
-    """What the N agents of one kind shall do."""
+class GameStep(NamedTuple):
+    """What all N agents have after a step or reset: kind by kind, of each engine by engine.
 
-    modes: Ints
-    """`GO_ON`, `IF_DONE` or `NOW`, shape (N,)."""
-    seeds: Ints
-    """Of the episodes that may begin, shape (N,)."""
-    actions: Rows
-    """Shape (N, action_size)."""
+    Arrays belong to the game, and must not be changed.
+    """
 
-    @classmethod
-    def idle(cls, kind: AgentKind, mode: int, seeds: Ints) -> Self:
-        """Zeros as actions of agents with `seeds` (N,)."""
-        count = len(seeds)
-        return cls(
-            np.full(count, mode), seeds, np.zeros((count, kind.action_size), np.float32)
-        )
-
-
-@dataclass(frozen=True)
-class KindStep:
-    """What the N agents of one kind have after a step or reset."""
-
-    obs: Rows
-    """Now; of the new episode where one has begun, shape (N, observation_size)."""
-    final: Rows
-    """Where an episode has ended its last observation, else `obs`, same shape."""
+    obs: list[Rows]
+    """Now; of the new episode where one has begun, of each kind (N_k, observation_size)."""
+    final: list[Rows]
+    """Where an episode has ended its last observation, else `obs`, same shapes."""
     reward: Floats
+    """Shape (N,), as all that follow."""
     terminated: Bools
     truncated: Bools
     fault: Bools
     """The engine broke down: the agent must be reset."""
     begun: Bools
     """Whether an episode has begun."""
-    infos: dict[str, NDArray[Any]]
-    """The agents' own infos by name: `is_success` (bool), numbers."""
+    eventful: bool
+    """Whether any of the flags is set."""
+    infos: list[dict[str, NDArray[Any]]]
+    """The own infos of each kind by name, (N_k,): `is_success` (bool), numbers."""
 
 
 class Game(Closing):
     """The scene of a game in `engines` engines.
 
-    The N agents of a kind are those of the first engine, then those of the second, and so
-    on. A fault of an engine costs its agents their episode; it is started again when one of
-    them is reset.
+    Its N agents are those of the first kind in the first engine, in the second, and so on,
+    then those of the second kind. A fault of an engine costs its agents their episode; it is
+    started again when one of them is reset.
     """
 
     def __init__(self, settings: GameSettings, engines: int = 1) -> None:
@@ -105,7 +92,7 @@ class Game(Closing):
         spec = self._fleet.links[0].spec
         assert spec is not None
         self.spec: GameSpec = spec
-        self._last = [self._empty(kind) for kind in spec.kinds]
+        self._arrange()
 
     @property
     def engines(self) -> int:
@@ -131,7 +118,7 @@ class Game(Closing):
                 for number in range(first, engines)
             ]
         )
-        self._last = [self._empty(kind) for kind in self.spec.kinds]
+        self._arrange()
 
     def kind_index(self, name: str | None) -> int:
         """Index of the kind `name`; None: the only one.
@@ -154,12 +141,16 @@ class Game(Closing):
             f"{nearest(name, names)}"
         )
 
+    def rows(self, kind: int) -> slice:
+        """Where the agents of a kind are among all."""
+        return slice(self._ends[kind], self._ends[kind + 1])
+
     def count(self, kind: int) -> int:
         """Agents of a kind over all engines."""
         return self.engines * self.spec.kinds[kind].count
 
-    def reset(self, requests: Sequence[KindRequest]) -> list[KindStep]:
-        """Begin episodes where a mode is `NOW`; one request for each kind.
+    def reset(self, pairs: Orders) -> GameStep:
+        """Begin episodes where the `orders` of mode and seed (N, 2) say `NOW`.
 
         An engine that broke down is started again first, and all of its agents begin.
 
@@ -167,29 +158,29 @@ class Game(Closing):
             BridgeError: an engine that stays broken, or an agent that breaks a rule.
         """
         self._check_open()
-        steps = [self._kept(index) for index in range(len(requests))]
-        for number, link in enumerate(self._fleet.links):
-            modes, seeds, _ = self._of_engine(requests, number)
-            if not (modes == NOW).any():
-                continue
-            while True:
+        replies: list[StepReply | None] = [None] * self.engines
+        for link, own in zip(self._fleet.links, self._of_engines(pairs), strict=True):
+            while (own[:, 0] == NOW).any():
                 try:
                     if not link.ready:
                         self._fleet.open(link)
                         link.lost = True
                     if link.lost:
-                        modes[:] = NOW
-                    link.send("/agents/reset", modes, seeds)
-                    reply = link.receive(modes)
+                        own = orders(NOW, own[:, 1])  # noqa: PLW2901
+                    link.send("/agents/reset", own)
+                    replies[link.number] = link.receive()
+                    link.lost = False
                     break
                 except BridgeFault as fault:
                     self._fleet.note(link, fault, "while agents were reset")
-            link.lost = False
-            self._write(steps, number, reply.kinds, modes, link)
-        return self._checked(steps)
+        return self._step(replies)
 
-    def step(self, requests: Sequence[KindRequest]) -> list[KindStep]:
+    def step(self, pairs: Orders, actions: Sequence[Rows]) -> GameStep:
         """Advance all agents by one step, in all engines at the same time.
+
+        Args:
+            pairs: the `orders` of mode and seed (N, 2).
+            actions: of each kind, shape (N_k, action_size).
 
         Raises:
             BridgeError: an engine that stays broken, or an agent that breaks a rule.
@@ -197,26 +188,26 @@ class Game(Closing):
         """
         self._check_open()
         self._steps += 1
-        steps = [self._kept(index) for index in range(len(requests))]
-        waiting = []
-        for number, link in enumerate(self._fleet.links):
+        waiting, lost = [], []
+        replies: list[StepReply | None] = [None] * self.engines
+        for link, own in zip(self._fleet.links, self._of_engines(pairs), strict=True):
             if link.lost:
                 continue
-            modes, seeds, actions = self._of_engine(requests, number)
+            rows = actions
+            if self.engines > 1:
+                rows = [values[self._rows(k, link)] for k, values in enumerate(actions)]
             try:
-                link.send("/agents/step", modes, seeds, actions)
-                waiting.append((number, link, modes))
+                link.send("/agents/step", own, rows)
+                waiting.append(link)
             except BridgeFault as fault:
-                self._lose(steps, number, link, fault)
-        for number, link, modes in waiting:
+                lost.append(self._lose(link, fault))
+        for link in waiting:
             try:
-                reply = link.receive(modes)
-            except BridgeFault as fault:
-                self._lose(steps, number, link, fault)
-            else:
+                replies[link.number] = link.receive()
                 link.failures = 0
-                self._write(steps, number, reply.kinds, modes, link)
-        return self._checked(steps)
+            except BridgeFault as fault:
+                lost.append(self._lose(link, fault))
+        return self._step(replies, lost)
 
     def close(self) -> None:
         """End the engines that were started here; hang up on others."""
@@ -226,97 +217,132 @@ class Game(Closing):
         if self._fleet.closed:
             raise AmbuloError("the game is closed: make a new one")
 
-    def _rows(self, kind: int, number: int) -> slice:
+    def _arrange(self) -> None:
+        """Lay out the rows of all agents, none of which has been reset."""
+        kinds = self.spec.kinds
+        counts = [self.count(kind) for kind in range(len(kinds))]
+        self._ends = [0, *itertools.accumulate(counts)]
+        engine = [np.repeat(np.arange(self.engines), kind.count) for kind in kinds]
+        self._where = [
+            np.flatnonzero(np.concatenate(engine) == number)
+            for number in range(self.engines)
+        ]
+        """Rows of the agents of each engine."""
+        nothing = [np.zeros((k.count, k.observation_size), np.float32) for k in kinds]
+        self._seen = [nothing] * self.engines
+        """Observations of each engine's agents, by kind."""
+        self._none = np.zeros(self._ends[-1], np.bool_)
+        self._none.setflags(write=False)
+
+    def _rows(self, kind: int, link: GameLink) -> slice:
+        """Rows of an engine among those of a kind."""
         count = self.spec.kinds[kind].count
-        return slice(number * count, (number + 1) * count)
+        return slice(link.number * count, (link.number + 1) * count)
 
-    def _of_engine(
-        self, requests: Sequence[KindRequest], number: int
-    ) -> tuple[Ints, Ints, list[Rows]]:
-        """Modes and seeds of all agents of one engine, and actions of each kind."""
-        parts = [(r, self._rows(k, number)) for k, r in enumerate(requests)]
-        return (
-            np.concatenate([request.modes[rows] for request, rows in parts]),
-            np.concatenate([request.seeds[rows] for request, rows in parts]),
-            [request.actions[rows] for request, rows in parts],
-        )
+    def _of_engines(self, values: Orders) -> list[Orders]:
+        """The rows of all agents by engine."""
+        if self.engines == 1:
+            return [values]
+        return [values[where] for where in self._where]
 
-    def _empty(self, kind: AgentKind) -> Rows:
-        return np.zeros((self.engines * kind.count, kind.observation_size), np.float32)
+    def _gathered(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        """The values of all agents from those of each engine."""
+        if self.engines == 1:
+            return parts[0]
+        result = np.empty(self._ends[-1], parts[0].dtype)
+        for where, part in zip(self._where, parts, strict=True):
+            result[where] = part
+        return result
 
-    def _kept(self, kind: int) -> KindStep:
-        """A step in which nothing happened to a kind."""
-        obs, count = self._last[kind], self.count(kind)
-        names = dict.fromkeys(
-            name for link in self._fleet.links for name in link.infos[kind]
-        )
-        return KindStep(
-            obs=obs,
-            final=obs.copy(),
-            reward=np.zeros(count),
-            terminated=np.zeros(count, np.bool_),
-            truncated=np.zeros(count, np.bool_),
-            fault=np.zeros(count, np.bool_),
-            begun=np.zeros(count, np.bool_),
-            infos={name: _info(name, count) for name in names},
-        )
+    def _still(self, link: GameLink) -> StepReply:
+        """What the agents of an engine have to which nothing happens."""
+        count, kinds = self.spec.agents, self.spec.kinds
+        return StepReply(
+            self._seen[link.number], np.zeros(count, np.float32), None, [],
+            np.full(count, GO_ON, np.int32),
+            [np.zeros((k.count, len(n))) for k, n in zip(kinds, link.infos, strict=True)],
+            0, finite=True,
+        )  # fmt: skip
 
-    def _write(
-        self,
-        steps: Sequence[KindStep],
-        number: int,
-        kinds: Sequence[KindRows],
-        modes: Ints,
-        link: GameLink,
-    ) -> None:
-        """Put the rows of one engine into the steps of all."""
-        at = 0
-        for index, (step, rows) in enumerate(zip(steps, kinds, strict=True)):
-            own = self._rows(index, number)
-            count = own.stop - own.start
-            step.obs[own] = rows.obs
-            step.final[own] = rows.obs
-            own_modes = modes[at : at + count]
-            ended = (rows.ended != 0) & (own_modes == IF_DONE)
-            step.final[own][ended] = rows.final
-            step.begun[own] = ended | (own_modes == NOW)
-            step.reward[own] = rows.reward
-            step.terminated[own] = rows.ended == TERMINATED
-            step.truncated[own] = rows.ended == TRUNCATED
-            for name, column in zip(link.infos[index], rows.infos.T, strict=True):
-                if name not in step.infos:
-                    step.infos[name] = _info(name, len(step.reward))
-                step.infos[name][own] = column
-            at += count
+    def _step(
+        self, answers: Sequence[StepReply | None], lost: Sequence[GameLink] = ()
+    ) -> GameStep:
+        """The step of all agents; nothing has happened where an engine gave no answer.
 
-    def _lose(
-        self, steps: Sequence[KindStep], number: int, link: GameLink, fault: BridgeFault
-    ) -> None:
-        """Cut the episodes of an engine that broke down in this step."""
+        The episodes of the `lost` are cut off.
+        """
+        links, kinds = self._fleet.links, range(len(self.spec.kinds))
+        replies = [
+            self._still(link) if reply is None else reply
+            for link, reply in zip(links, answers, strict=True)
+        ]
+        self._seen = [reply.obs for reply in replies]
+        obs = [_joined([reply.obs[kind] for reply in replies]) for kind in kinds]
+        reward = self._gathered([reply.reward for reply in replies])
+        final, fault, terminated, truncated, begun = obs, *[self._none] * 4
+        eventful = bool(lost) or any(reply.ended is not None for reply in replies)
+        if eventful:
+            modes = self._gathered([reply.modes for reply in replies])
+            ended = self._gathered(
+                [r.modes * 0 if r.ended is None else r.ended for r in replies]
+            )
+            cut_off = [np.full(self.spec.agents, link in lost) for link in links]
+            fault = self._gathered(cut_off)
+            renewed = (ended != 0) & (modes == IF_DONE)
+            begun = renewed | (modes == NOW)
+            terminated, truncated = ended == TERMINATED, (ended == TRUNCATED) | fault
+            final = [values.copy() for values in obs]
+            for kind, values in enumerate(final):
+                parts = [reply.final[kind] for reply in replies if reply.final]
+                if parts:
+                    values[renewed[self.rows(kind)]] = _joined(parts)
+        step = GameStep(
+            obs, final, reward.astype(np.float64), terminated, truncated, fault, begun,
+            eventful, [self._infos(kind, replies) for kind in kinds],
+        )  # fmt: skip
+        if not all(reply.finite for reply in replies):
+            self._check(step)
+        return step
+
+    def _infos(
+        self, kind: int, replies: Sequence[StepReply]
+    ) -> dict[str, NDArray[Any]]:
+        """The infos of a kind by name; zeros where an engine does not say one."""
+        count, infos = self.spec.kinds[kind].count, {}
+        names = [link.infos[kind] for link in self._fleet.links]
+        for name in dict.fromkeys(itertools.chain(*names)):
+            parts = [
+                reply.infos[kind][:, own.index(name)]
+                if name in own
+                else np.zeros(count)
+                for own, reply in zip(names, replies, strict=True)
+            ]
+            dtype = np.bool_ if name == "is_success" else np.float64
+            infos[name] = _joined(parts).astype(dtype)
+        return infos
+
+    def _lose(self, link: GameLink, fault: BridgeFault) -> GameLink:
+        """Have an engine that broke down reset; return it."""
         link.lost = True
-        for index, step in enumerate(steps):
-            own = self._rows(index, number)
-            step.truncated[own] = step.fault[own] = True
         self._fleet.note(link, fault, f"{self.spec.agents} agents lost their episodes")
+        return link
 
-    def _checked(self, steps: list[KindStep]) -> list[KindStep]:
-        """Refuse numbers that are not finite."""
-        for index, step in enumerate(steps):
-            if not np.isfinite(step.reward).all():
-                row = int(np.flatnonzero(~np.isfinite(step.reward))[0])
-                raise RewardError(
-                    f"{self._place(index, row)}: the reward is {step.reward[row]}"
-                )
-            for obs in (step.obs, step.final):
-                if not np.isfinite(obs).all():
-                    self._refuse(index, obs)
-        return steps
+    def _check(self, step: GameStep) -> None:
+        """Refuse the first number that is not finite."""
+        if not np.isfinite(step.reward).all():
+            row = int(np.flatnonzero(~np.isfinite(step.reward))[0])
+            kind = bisect.bisect_right(self._ends, row) - 1
+            place = self._place(kind, row - self._ends[kind])
+            raise RewardError(f"{place}: the reward is {step.reward[row]}")
+        for kind, (obs, final) in enumerate(zip(step.obs, step.final, strict=True)):
+            self._check_rows(kind, obs)
+            self._check_rows(kind, final)
 
-    def _refuse(self, index: int, obs: Rows) -> None:
-        row, column = (int(where[0]) for where in np.nonzero(~np.isfinite(obs)))
-        kind = self.spec.kinds[index]
-        for name, columns in kind.columns.items():
-            if columns.start <= column < columns.stop:
+    def _check_rows(self, index: int, obs: Rows) -> None:
+        bad = np.argwhere(~np.isfinite(obs)).tolist()
+        for name, columns in self.spec.kinds[index].columns.items():
+            if bad and columns.start <= bad[0][1] < columns.stop:
+                row, column = bad[0]
                 raise ObservationError(
                     f"{self._place(index, row)}: observation '{name}' is "
                     f"{obs[row, column]} at [{column - columns.start}]"
@@ -332,8 +358,9 @@ class Game(Closing):
         )
 
 
-def _info(name: str, count: int) -> NDArray[Any]:
-    return np.zeros(count, np.bool_ if name == "is_success" else np.float64)
+def _joined(parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """The rows of several engines as one array."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-__all__ = ["GO_ON", "IF_DONE", "NOW", "Game", "KindRequest", "KindStep"]
+__all__ = ["GO_ON", "IF_DONE", "NOW", "Game", "GameStep"]

@@ -18,9 +18,10 @@ from ambulo.envs.godot.agents.game import (
     MAX_SEED,
     NOW,
     Game,
-    KindRequest,
-    KindStep,
+    GameStep,
 )
+from ambulo.envs.godot.agents.spec import Rows
+from ambulo.envs.godot.agents.wire import Orders, orders
 from ambulo.envs.state_arrays import StateArrays
 
 
@@ -40,10 +41,11 @@ class _Generators(list[np.random.Generator]):
     def __init__(self, items: Iterable[np.random.Generator]) -> None:
         super().__init__(items)
         self.replaced = np.zeros(len(self), np.bool_)
+        self.changed = False
 
     def __setitem__(self, at: SupportsIndex | slice, value: Any) -> None:
         if self[at] is not value:
-            self.replaced[at] = True
+            self.replaced[at] = self.changed = True
         super().__setitem__(at, value)
 
 
@@ -66,6 +68,8 @@ class GameBatch:
         self.game = game
         self._index = game.kind_index(kind)
         self.kind = game.spec.kinds[self._index]
+        self._own = game.rows(self._index)
+        """Where its agents are among all of the game."""
         self._allocate(game.count(self._index), self.kind.observation_size)
 
     def _allocate(self, num_envs: int, size: int) -> None:
@@ -74,12 +78,14 @@ class GameBatch:
         self.obs = np.zeros((num_envs, size), np.float32)
         self.episode = GameEpisodes.zeros(self.num_envs)
         self._rngs = _Generators(map(np.random.default_rng, range(self.num_envs)))
-        self._seeds: Ints = np.zeros(self.num_envs, np.int64)
-        """Of the episode that each agent begins next, or where `_begun` has begun."""
+        self._orders = orders(IF_DONE, np.zeros(self.num_envs, np.int32))
+        """Mode in the next step, and seed of the episode that each agent begins next, or where
+        `_begun` has begun."""
         self._unseeded = np.ones(self.num_envs, np.bool_)
         self._begun = np.zeros(self.num_envs, np.bool_)
         """Whether an episode has begun that `reset` has not shown yet."""
         self._started = np.zeros(self.num_envs, np.bool_)
+        self._has_started = False
         self._next_obs = self.obs.copy()
         self._info: dict[str, NDArray[Any]] = {}
 
@@ -107,9 +113,10 @@ class GameBatch:
         if anew.any():
             self._begin(anew)
         self.obs[asked] = self._next_obs[asked]
-        self._begun[asked] = False
-        self._unseeded[asked] = True
+        self._begun = self._begun & ~asked
+        self._unseeded[asked] = self._rngs.changed = True
         self._started[asked] = True
+        self._has_started = bool(self._started.all())
         self.episode.clear(envs)
         return self.obs
 
@@ -121,19 +128,25 @@ class GameBatch:
             AmbuloError: an agent that was never reset.
             BridgeError, ObservationError, RewardError: see `Game.step`.
         """
-        if not self._started.all():
+        if not self._has_started:
             raise AmbuloError("no episode has begun: call reset before step")
         rows = self._checked(actions)
-        self._draw(~self._begun)
-        modes = np.where(self._begun, NOW, IF_DONE)
-        step = self._exchange(self.game.step, modes, rows)
-        self.obs[...] = step.final
-        self._next_obs[...] = step.obs
-        self._begun = step.begun
-        self.episode.steps[...] += 1
-        self.episode.reward[...] += step.reward
-        self._info = {"bridge_fault": step.fault, **step.infos}
-        return self.obs, step.reward, step.terminated, step.truncated, self._info
+        if self._rngs.changed:
+            self._draw(~self._begun)
+            self._orders[:, 0] = np.where(self._begun, NOW, IF_DONE)
+        everyone = self._everyone(self._orders, IF_DONE)
+        step = self.game.step(everyone, self._by_kind(rows))
+        self._put(self.obs, step.final)
+        self._begun, reward = self._of_own(step.begun), self._of_own(step.reward)
+        if step.eventful:
+            self._put(self._next_obs, step.obs)
+            self._rngs.changed = True
+        episode = self.episode
+        np.add(episode.steps, 1, out=episode.steps)
+        np.add(episode.reward, reward, out=episode.reward)
+        ends = self._of_own(step.terminated), self._of_own(step.truncated)
+        self._info = {"bridge_fault": self._of_own(step.fault), **self._infos(step)}
+        return self.obs, reward, *ends, self._info
 
     def episode_info(self) -> dict[str, NDArray[Any]]:
         """Return nothing: a step's info tells all."""
@@ -154,34 +167,48 @@ class GameBatch:
         self._unseeded |= rows
         self._draw(rows)
         modes = np.where(rows, NOW, GO_ON)
-        step = self._exchange(self.game.reset, modes, None)
-        self._next_obs[...] = step.obs
-        self._begun |= step.begun & ~rows
+        others = NOW if rows.all() else GO_ON
+        own = orders(modes, self._orders[:, 1])
+        step = self.game.reset(self._everyone(own, others))
+        self._put(self._next_obs, step.obs)
+        self._begun = self._begun | (self._of_own(step.begun) & ~rows)
 
     def _draw(self, rows: NDArray[np.bool_]) -> None:
         """Draw seeds of the next episodes of those of `rows` (N,) that have none."""
         wanted = rows & (self._unseeded | self._rngs.replaced)
         for row in np.flatnonzero(wanted):
-            self._seeds[row] = self._rngs[row].integers(MAX_SEED)
+            self._orders[row, 1] = self._rngs[row].integers(MAX_SEED)
         self._unseeded[wanted] = False
         self._rngs.replaced[wanted] = False
+        self._rngs.changed = bool((self._unseeded | self._rngs.replaced).any())
 
-    def _exchange(
-        self, call: Any, modes: Ints, actions: NDArray[np.float32] | None
-    ) -> KindStep:
-        """A reset or step of all kinds; the others do nothing."""
-        requests = []
-        whole = bool((modes == NOW).all())
-        for index, kind in enumerate(self.game.spec.kinds):
-            mode = IF_DONE if actions is not None else (NOW if whole else GO_ON)
-            seeds = np.resize(self._seeds, self.game.count(index))
-            request = KindRequest.idle(kind, mode, seeds)
-            if index == self._index:
-                given = request.actions if actions is None else actions
-                request = KindRequest(modes, seeds, given)
-            requests.append(request)
-        step: KindStep = call(requests)[self._index]
-        return step
+    def _everyone(self, own: Orders, others: int) -> Orders:
+        """The orders of all agents of the game; those of other kinds do `others`."""
+        return np.concatenate([
+            own if index == self._index
+            else orders(others, np.resize(own[:, 1], self.game.count(index)))
+            for index in range(len(self.game.spec.kinds))
+        ])  # fmt: skip
+
+    def _of_own(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The values of this batch's agents among those of all."""
+        return values[self._own]
+
+    def _by_kind(self, rows: Rows) -> list[Rows]:
+        """The actions of each kind of the game: `rows`, and zeros of the others."""
+        return [
+            rows if index == self._index
+            else np.zeros((self.game.count(index), kind.action_size), np.float32)
+            for index, kind in enumerate(self.game.spec.kinds)
+        ]  # fmt: skip
+
+    def _put(self, target: Rows, parts: Sequence[Rows]) -> None:
+        """Write the observations of each kind to those of this batch."""
+        target[...] = parts[self._index]
+
+    def _infos(self, step: GameStep) -> dict[str, NDArray[Any]]:
+        """The infos of a step, (N,) each."""
+        return step.infos[self._index]
 
     def _checked(self, actions: NDArray[np.generic]) -> NDArray[np.float32]:
         """The rows that the game takes."""

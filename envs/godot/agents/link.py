@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ambulo.configs.arrays import Ints
+import numpy as np
+
+from ambulo.configs.cores import usable_cores
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.godot.agents.spec import GameSpec, Rows, info_names
-from ambulo.envs.godot.agents.wire import StepReply, modes_message, parse_reply
+from ambulo.envs.godot.agents.wire import Orders, StepReply, message, parse_reply
 from ambulo.envs.godot.engine import MAIN_SCENE, EngineProcess
 from ambulo.envs.godot.engine_link import EngineLink
 from ambulo.envs.godot.errors import BadStatus, Malformed, Rejected
@@ -22,6 +24,8 @@ from ambulo.envs.godot.transport import BINARY, Response
 
 log = logging.getLogger(__name__)
 
+SPIN = 1000
+"""How long an engine that has a core beside the trainer awaits a step without sleep, [us]."""
 TICKS_PER_SECOND = 60
 """Physics ticks per second of a project that does not say."""
 _TICKS = re.compile(r"^common/physics_ticks_per_second\s*=\s*(\d+)\s*$", re.MULTILINE)
@@ -65,6 +69,8 @@ class GameLink(EngineLink):
         self.lost = False
         """Whether the engine broke down and its agents have not been reset since."""
         self._errors = 0
+        self._modes = np.zeros(0, np.int32)
+        """Of the agents, in the request that was sent."""
 
     def _start(self) -> EngineProcess:
         return EngineProcess(
@@ -73,6 +79,7 @@ class GameLink(EngineLink):
             self.log_file,
             game=self._settings.scene or MAIN_SCENE,
             seed=self.number,
+            spin=SPIN if self.number < usable_cores() - 1 else 0,
             headless=self._settings.headless,
             frames=ticks_per_second(self._project),
         )
@@ -89,16 +96,15 @@ class GameLink(EngineLink):
         self.spec, self.infos, self._errors = spec, info_names(answer), 0
         self._heed_errors(answer)
 
-    def send(
-        self, path: str, modes: Ints, seeds: Ints, actions: Sequence[Rows] = ()
-    ) -> None:
+    def send(self, path: str, pairs: Orders, actions: Sequence[Rows] = ()) -> None:
         """Send a reset or a step of all agents; `receive` must follow."""
         if self._connection is None:
             raise Malformed("the link to the engine is not open")
-        body = modes_message(modes, seeds, actions)
+        self._modes = pairs[:, 0]
+        body = message(pairs, actions)
         self._connection.send("POST", path, body, content_type=BINARY, accept=BINARY)
 
-    def receive(self, modes: Ints) -> StepReply:
+    def receive(self) -> StepReply:
         """The answer.
 
         Raises:
@@ -108,13 +114,13 @@ class GameLink(EngineLink):
         assert self.spec is not None
         response: Response = self._connection.receive()
         try:
-            reply = self._parsed(response, modes)
+            reply = self._parsed(response)
             if reply is None:  # there are new infos
                 answer = (
                     self._connection.request("GET", "/agents/spec").checked().json()
                 )
                 self.infos = info_names(answer)
-                reply = self._parsed(response, modes)
+                reply = self._parsed(response)
         except BadStatus as error:
             if error.status >= 500:
                 raise
@@ -126,11 +132,10 @@ class GameLink(EngineLink):
             self._heed_errors(answer)
         return reply
 
-    def _parsed(self, response: Response, modes: Ints) -> StepReply | None:
+    def _parsed(self, response: Response) -> StepReply | None:
         assert self.spec is not None
-        return parse_reply(
-            response, self.spec, [len(names) for names in self.infos], modes
-        )
+        counts = [len(names) for names in self.infos]
+        return parse_reply(response, self.spec, counts, self._modes)
 
     def _heed_errors(self, answer: dict[str, Any]) -> None:
         """Raise or log the first error of the game's scripts, if there is a new one."""

@@ -5,7 +5,7 @@ It needs the package pettingzoo (`pip install 'ambulo[multi]'`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,14 +13,9 @@ from gymnasium import spaces
 
 from ambulo.configs.errors import ActionError, AmbuloError
 from ambulo.envs.godot.agents.env import game_settings
-from ambulo.envs.godot.agents.game import (
-    GO_ON,
-    MAX_SEED,
-    NOW,
-    Game,
-    KindRequest,
-    KindStep,
-)
+from ambulo.envs.godot.agents.game import GO_ON, MAX_SEED, NOW, Game
+from ambulo.envs.godot.agents.spec import Rows
+from ambulo.envs.godot.agents.wire import orders
 from ambulo.envs.gym_batch_env import first_row
 
 try:
@@ -84,15 +79,9 @@ class GodotParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
         if seed is not None:
             self._rng = np.random.default_rng(seed)
         self.agents = list(self.possible_agents)
-        steps = self.game.reset(
-            [
-                KindRequest.idle(
-                    kind, NOW, self._rng.integers(MAX_SEED, size=kind.count)
-                )
-                for kind in self.game.spec.kinds
-            ]
-        )
-        return self._observed(steps), {name: {} for name in self.agents}
+        seeds = self._rng.integers(MAX_SEED, size=len(self._places))
+        step = self.game.reset(orders(NOW, seeds))
+        return self._observed(step.obs), {name: {} for name in self.agents}
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
         """One step of all agents: observations, rewards, terminated, truncated, infos.
@@ -105,22 +94,19 @@ class GodotParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
             raise AmbuloError("no agent is left: call reset before step")
         if set(actions) != set(self.agents):
             raise ActionError(f"actions must be of the agents {', '.join(self.agents)}")
-        steps = self.game.step(
-            [
-                self._request(index, actions)
-                for index in range(len(self.game.spec.kinds))
-            ]
-        )
-        observations = self._observed(steps)
+        nothing = orders(GO_ON, np.zeros(len(self._places), np.int32))
+        step = self.game.step(nothing, self._rows(actions))
+        observations = self._observed(step.obs)
         rewards, terminated, truncated, infos = {}, {}, {}, {}
-        for name in self.agents:
-            index, row = self._places[name]
-            step = steps[index]
-            rewards[name] = float(step.reward[row])
-            terminated[name] = bool(step.terminated[row])
-            truncated[name] = bool(step.truncated[row])
-            infos[name] = {key: values.item(row) for key, values in step.infos.items()}
-            infos[name]["bridge_fault"] = bool(step.fault[row])
+        for at, (name, (index, row)) in enumerate(self._places.items()):
+            if name not in self.agents:
+                continue
+            rewards[name] = float(step.reward[at])
+            terminated[name] = bool(step.terminated[at])
+            truncated[name] = bool(step.truncated[at])
+            own = step.infos[index]
+            infos[name] = {key: values.item(row) for key, values in own.items()}
+            infos[name]["bridge_fault"] = bool(step.fault[at])
         self.agents = [n for n in self.agents if not (terminated[n] or truncated[n])]
         return observations, rewards, terminated, truncated, infos
 
@@ -128,20 +114,20 @@ class GodotParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
         """End the engine."""
         self.game.close()
 
-    def _request(self, index: int, actions: Mapping[str, Any]) -> KindRequest:
-        """What the agents of one kind shall do; who has left does nothing."""
-        kind = self.game.spec.kinds[index]
-        request = KindRequest.idle(kind, GO_ON, np.zeros(kind.count, np.int64))
+    def _rows(self, actions: Mapping[str, Any]) -> list[Rows]:
+        """The actions of each kind; who has left does nothing."""
+        kinds = self.game.spec.kinds
+        rows = [np.zeros((kind.count, kind.action_size), np.float32) for kind in kinds]
         for name, action in actions.items():
-            where, row = self._places[name]
-            if where == index:
-                request.actions[row] = kind.checked(kind.flatten(action), 1)[0]
-        return request
+            index, row = self._places[name]
+            kind = kinds[index]
+            rows[index][row] = kind.checked(kind.flatten(action), 1)[0]
+        return rows
 
-    def _observed(self, steps: list[KindStep]) -> dict[str, Any]:
+    def _observed(self, parts: Sequence[Rows]) -> dict[str, Any]:
         result = {}
         for name in self.agents:
             index, row = self._places[name]
-            rows = steps[index].obs[row : row + 1]
+            rows = parts[index][row : row + 1]
             result[name] = first_row(self.game.spec.kinds[index].split(rows))
         return result

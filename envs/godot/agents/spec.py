@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -207,6 +208,12 @@ class GameSpec:
     def agents(self) -> int:
         """Agents of one engine."""
         return sum(kind.count for kind in self.kinds)
+
+    @cached_property
+    def rows(self) -> tuple[slice, ...]:
+        """Where the agents of each kind are among those of one engine."""
+        ends = np.cumsum([0, *(kind.count for kind in self.kinds)]).tolist()
+        return tuple(slice(a, b) for a, b in itertools.pairwise(ends))
 
     @property
     def step_seconds(self) -> float:

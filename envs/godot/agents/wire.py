@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,48 +14,50 @@ from ambulo.envs.godot.agents.spec import AgentKind, GameSpec, Rows
 from ambulo.envs.godot.errors import Malformed
 from ambulo.envs.godot.transport import BINARY, Response
 
-MAGIC = b"AMB2"
+MAGIC = b"AMB3"
 GO_ON, IF_DONE, NOW = 0, 1, 2
 """Restart of an agent in a step: never; with its seed if its episode ends; after the step in
 any case, and the step does not count."""
 TERMINATED, TRUNCATED = 1, 2
+Orders = NDArray[np.int32]
 _HEADER = struct.Struct("<4s7I")
-_HEAD = 2
 
 
-@dataclass(frozen=True)
-class KindRows:
-    """What the agents of one kind of one engine have after a step; n of them."""
+class StepReply(NamedTuple):
+    """What the n agents of one engine have after a step or a reset, kind by kind."""
 
-    obs: Rows
-    """Observations, of the new episode where one has begun, shape (n, observation_size)."""
+    obs: list[Rows]
+    """Observations of each kind, of the new episode where one has begun, (n_k, size)."""
     reward: Rows
-    ended: NDArray[np.int8]
-    """0, `TERMINATED` or `TRUNCATED`, shape (n,)."""
-    infos: Rows
-    """Shape (n, infos)."""
-    final: Rows
-    """Last observations of the agents that began an episode as theirs had ended, in order."""
-
-
-@dataclass(frozen=True)
-class StepReply:
-    """The answer to a step or a reset, by kind."""
-
-    kinds: tuple[KindRows, ...]
-    counter: int
+    """Shape (n,)."""
+    ended: NDArray[np.int32] | None
+    """0, `TERMINATED` or `TRUNCATED`, shape (n,); None: no episode has ended or begun."""
+    final: list[Rows]
+    """Last observations of those of each kind that began an episode as theirs had ended."""
+    modes: Orders
+    """Of the request, shape (n,)."""
+    infos: list[Rows]
+    """Of each kind, shape (n_k, infos)."""
     script_errors: int
+    finite: bool
+    """Whether all rewards and observations are finite."""
 
 
-def modes_message(modes: Ints, seeds: Ints, actions: Sequence[Rows] = ()) -> bytes:
-    """Body of a reset, or with actions (one array for each kind) of a step."""
-    pairs = np.empty((len(modes), 2), "<i4")
+def orders(modes: int | Ints, seeds: Ints) -> Orders:
+    """What each of N agents shall do: its mode and the seed of its next episode, (N, 2)."""
+    pairs = np.empty((len(seeds), 2), "<i4")
     pairs[:, 0], pairs[:, 1] = modes, seeds
-    return pairs.tobytes() + b"".join(rows.astype("<f4").tobytes() for rows in actions)
+    return pairs
+
+
+def message(pairs: Orders, actions: Sequence[Rows] = ()) -> bytes:
+    """Body of a reset, or with actions (one array for each kind) of a step."""
+    numbers = [rows.astype("<f4", copy=False).tobytes() for rows in actions]
+    return b"".join([pairs.tobytes(), *numbers])
 
 
 def parse_reply(
-    response: Response, spec: GameSpec, infos: Sequence[int], modes: Ints
+    response: Response, spec: GameSpec, infos: Sequence[int], modes: Orders
 ) -> StepReply | None:
     """The rows of an answer; None if there are other infos than `infos` of each kind.
 
@@ -66,8 +68,8 @@ def parse_reply(
     body = response.checked().body
     if response.content_type != BINARY or len(body) < _HEADER.size:
         raise Malformed("/agents/step: not a binary answer")
-    magic, agents, counter, errors, columns, numbers, finals, pictures = (
-        _HEADER.unpack_from(body)
+    magic, agents, _, errors, columns, numbers, events, pictures = _HEADER.unpack_from(
+        body
     )
     size = _HEADER.size + 4 * numbers + pictures
     if magic != MAGIC or agents != spec.agents or len(body) != size:
@@ -75,53 +77,58 @@ def parse_reply(
     if columns != sum(infos):
         return None
     values = np.frombuffer(body, "<f4", numbers, _HEADER.size)
-    bytes_ = np.frombuffer(body, np.uint8, pictures, _HEADER.size + 4 * numbers)
-    at = byte_at = 0
-    heads: list[tuple[Rows, Rows]] = []
-    for kind, width in zip(spec.kinds, infos, strict=True):
-        row = _HEAD + width + kind.numbers
-        end = at + kind.count * row
-        head = values[at:end].reshape(kind.count, row)
-        at = end
-        byte_at, obs = _merged(kind, head[:, _HEAD + width :], bytes_, byte_at)
-        heads.append((head, obs))
-    first, result = 0, []
-    for kind, width, (head, obs) in zip(spec.kinds, infos, heads, strict=True):
-        ended = head[:, 1].astype(np.int8)
-        count = 0
-        if ended.any():
-            own = modes[first : first + kind.count]
-            count = int(np.count_nonzero((ended != 0) & (own == IF_DONE)))
-        first += kind.count
-        end = at + count * kind.numbers
-        if end > len(values):
-            raise Malformed(f"/agents/step: {finals} last observations are too few")
-        last = values[at:end].reshape(count, kind.numbers)
-        byte_at, final = _merged(kind, last, bytes_, byte_at)
-        at = end
-        result.append(
-            KindRows(obs, head[:, 0], ended, head[:, _HEAD : _HEAD + width], final)
-        )
-    if at != len(values):
-        raise Malformed(f"/agents/step: {finals} last observations are too many")
-    return StepReply(tuple(result), counter, errors)
+    reader = _Reader(values, memoryview(body)[size - pictures :])
+    reward, end = reader.numbers(agents), reader.numbers(agents)
+    obs = [reader.observations(kind, kind.count) for kind in spec.kinds]
+    ended, final = None, []
+    if events:
+        ended = end.view("<i4")
+        renewed = (ended != 0) & (modes == IF_DONE)
+        final = [
+            reader.observations(kind, np.count_nonzero(renewed[own]))
+            for kind, own in zip(spec.kinds, spec.rows, strict=True)
+        ]
+    finite = bool(np.isfinite(values[: reader.at]).all())
+    said = [
+        reader.numbers(kind.count * width).reshape(kind.count, width)
+        for kind, width in zip(spec.kinds, infos, strict=True)
+    ]
+    if reader.at != numbers:
+        raise Malformed("/agents/step: too many numbers")
+    return StepReply(obs, reward, ended, final, modes, said, errors, finite)
 
 
-def _merged(
-    kind: AgentKind, numbers: Rows, pictures: NDArray[np.uint8], at: int
-) -> tuple[int, Rows]:
-    """Rows of observations from their numbers and pictures, and where the next are."""
-    width = kind.observation_size - kind.numbers
-    if width == 0:
-        return at, numbers
-    end = at + len(numbers) * width
-    own = pictures[at:end].reshape(len(numbers), width)
-    parts, number, byte = [], 0, 0
-    for part in kind.observation:
-        if part.picture:
-            parts.append(own[:, byte : byte + part.size].astype(np.float32))
-            byte += part.size
-        else:
-            parts.append(numbers[:, number : number + part.size])
-            number += part.size
-    return end, np.concatenate(parts, axis=1)
+class _Reader:
+    """Reads the numbers and pictures of an answer from the front."""
+
+    def __init__(self, values: Rows, pictures: memoryview) -> None:
+        self._values, self._pictures = values, pictures
+        self.at = self._byte = 0
+
+    def numbers(self, count: int) -> Rows:
+        """The next numbers, shape (count,)."""
+        start, self.at = self.at, self.at + count
+        if self.at > len(self._values):
+            raise Malformed("/agents/step: too few numbers")
+        return self._values[start : self.at]
+
+    def observations(self, kind: AgentKind, count: int) -> Rows:
+        """The next observations of `kind`, their pictures as numbers."""
+        numbers = self.numbers(count * kind.numbers).reshape(count, kind.numbers)
+        width = kind.observation_size - kind.numbers
+        if width == 0:
+            return numbers
+        if len(self._pictures) < self._byte + count * width:
+            raise Malformed("/agents/step: too few pictures")
+        own = np.frombuffer(self._pictures, np.uint8, count * width, self._byte)
+        self._byte += own.size
+        own = own.reshape(count, width)
+        parts, number, byte = [], 0, 0
+        for part in kind.observation:
+            if part.picture:
+                parts.append(own[:, byte : byte + part.size].astype(np.float32))
+                byte += part.size
+            else:
+                parts.append(numbers[:, number : number + part.size])
+                number += part.size
+        return np.concatenate(parts, axis=1)

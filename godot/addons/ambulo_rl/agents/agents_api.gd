@@ -3,7 +3,7 @@ extends RefCounted
 ## The endpoints of the scene's own agents: what they are, reset, step (docs/godot_api.md).
 ##
 ## A step is answered after the ticks that it takes: the server calls [method begin_tick] before
-## each of them, and [method finish] when [method is_finished].
+## each of them, and [method finish] when it says that there are no more.
 
 ## Ticks of a step that neither a `Sync` node, an agent nor a request names.
 const ACTION_REPEAT := 8
@@ -42,14 +42,9 @@ func register(router: AmbuloRouter) -> void:
 	router.add("POST", "/agents/step", _make_step, true)
 
 
-## A tick of the step begins.
-func begin_tick() -> void:
-	_step.begin_tick()
-
-
-## Whether the ticks of the step are over; some more are let by where agents begin anew.
-func is_finished() -> bool:
-	return _step.is_finished()
+## Begins a tick of the step; false where it needs no more.
+func begin_tick() -> bool:
+	return _step.begin_tick()
 
 
 ## The answer to the step.
@@ -99,7 +94,7 @@ func _look() -> void:
 	if _action_repeat == 0:
 		_action_repeat = AmbuloSyncNode.action_repeat
 		for agent in roster.agents:
-			if not roster.has_controllers:
+			if roster.controllers.is_empty():
 				_action_repeat = maxi(_action_repeat, agent.node.get("action_repeat"))
 		if _action_repeat <= 0:
 			_action_repeat = ACTION_REPEAT
@@ -126,7 +121,7 @@ func _described() -> AmbuloReply:
 				"api_version": AmbuloEngineApi.API_VERSION,
 				"engine": AmbuloEngineApi.about(),
 				"scene": "" if scene == null else scene.scene_file_path,
-				"contract": "godot_rl" if _step.roster.has_controllers else "ambulo",
+				"contract": "ambulo" if _step.roster.controllers.is_empty() else "godot_rl",
 				"action_repeat": _action_repeat,
 				"speed_up": _speed_up,
 				"ticks_per_second": _ticks_per_second,

@@ -6,8 +6,8 @@ extends RefCounted
 ## the one that it is in ends; it begins one after the step, whose outcome is dropped.
 enum { GO_ON, IF_DONE, NOW }
 
-## "AMB2" as little-endian uint32: begins the binary reply.
-const MAGIC := 0x32424D41
+## "AMB3" as little-endian uint32: begins the binary reply.
+const MAGIC := 0x33424D41
 ## Ticks that are waited for agents that were freed to come back, as when a scene is reloaded.
 const _GRACE := 8
 
@@ -95,7 +95,7 @@ func begin_reset(ticks: int) -> bool:
 	_move_bodies()
 	_ticks_left = ticks
 	_grace = 0
-	return all and roster.has_controllers
+	return all and not roster.controllers.is_empty()
 
 
 ## Has the agents do `actions`, for `ticks`.
@@ -104,6 +104,8 @@ func begin(actions: PackedFloat32Array, ticks: int) -> void:
 	_ended.fill(0)
 	_ticks_left = ticks
 	_grace = _GRACE
+	for agent in roster.controllers:
+		agent.look_ahead(ticks + _GRACE)
 	var at := 0
 	for kind in roster.kinds:
 		for agent in kind.agents:
@@ -112,26 +114,20 @@ func begin(actions: PackedFloat32Array, ticks: int) -> void:
 			at += kind.action_size
 
 
-## A tick begins.
-func begin_tick() -> void:
+## Begins the next tick, unless all are over: then false. Some more come where agents begin anew.
+func begin_tick() -> bool:
+	if _ticks_left <= 0:
+		if _grace <= 0:
+			return false
+		var all := has_all()
+		if all and not roster.is_restarting():
+			return false
+		_grace -= _GRACE if all else 1
 	_ticks_left -= 1
-	if roster.has_controllers:
-		for agent in roster.agents:
-			if is_instance_valid(agent.node):
-				agent.begin_tick()
-
-
-## Whether the ticks are over; some more are let by where agents begin anew.
-func is_finished() -> bool:
-	if _ticks_left > 0:
-		return false
-	if _grace <= 0:
-		return true
-	var all := has_all()
-	if all and not roster.is_restarting():
-		return true
-	_grace -= _GRACE if all else 1
-	return false
+	for agent in roster.controllers:
+		if is_instance_valid(agent.node) and (agent.is_near_limit or agent.node.get(&"done")):
+			agent.begin_tick()
+	return true
 
 
 ## Asks the agents what came of it, and begins episodes; see [member problem] then.
@@ -194,34 +190,37 @@ func _note_new(node: Node) -> void:
 	_has_new_bodies = _has_new_bodies or node is CollisionObject3D or node is CollisionObject2D
 
 
-## Header, rows and pictures of all agents, then last observations of ended episodes.
+## Header, rewards, ends, observations, last ones of ended episodes, infos, pictures.
 func binary_reply(step: int, script_errors: int) -> AmbuloReply:
 	var rows := PackedFloat32Array()
+	var infos := PackedFloat32Array()
 	var pictures := PackedByteArray()
 	var columns := 0
 	var at := 0
 	for kind in roster.kinds:
-		columns += kind.info_names.size()
+		var width := kind.info_names.size()
+		columns += width
 		for agent in kind.agents:
 			agent.seen = agent.observe()
-			rows.append(_rewards[at])
-			rows.append(_ended[at])
-			_infos[at].resize(kind.info_names.size())
-			rows.append_array(_infos[at])
 			_note(agent, kind.append(agent.seen, agent, rows, pictures))
+			_infos[at].resize(width)
+			infos.append_array(_infos[at])
 			at += 1
+	var count := _modes.size()
+	var events := count - _ended.count(0) + _modes.count(NOW)
 	at = 0
-	var finals := 0
-	for kind in roster.kinds:
+	for kind in roster.kinds if events > 0 else []:
 		for agent in kind.agents:
 			if not _finals[at].is_empty():
-				finals += 1
 				_note(agent, kind.append(_finals[at], agent, rows, pictures))
 			at += 1
-	var sizes: PackedInt32Array = [_modes.size(), step, script_errors, columns, rows.size()]
-	var body := (PackedInt32Array([MAGIC]) + sizes).to_byte_array()
-	body.append_array(PackedInt32Array([finals, pictures.size()]).to_byte_array())
+	var numbers := 2 * count + rows.size() + infos.size()
+	var head := [MAGIC, count, step, script_errors, columns, numbers, events, pictures.size()]
+	var body := PackedInt32Array(head).to_byte_array()
+	body.append_array(_rewards.to_byte_array())
+	body.append_array(_ended.to_byte_array())
 	body.append_array(rows.to_byte_array())
+	body.append_array(infos.to_byte_array())
 	body.append_array(pictures)
 	return AmbuloReply.raw(body, AmbuloWire.MEDIA_TYPE)
 

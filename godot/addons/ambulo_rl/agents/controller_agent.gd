@@ -19,7 +19,11 @@ const _METHODS: PackedStringArray = [
 ]
 const _PICTURE := "2d"
 
+## Its limit may be reached in this step.
+var is_near_limit := false
 var _has_limit := false
+var _has_info := false
+var _has_pictures := false
 var _pictures: Dictionary[String, bool] = {}
 # What happened since the last step: the game may begin anew before it is asked.
 var _done := false
@@ -33,6 +37,7 @@ func _init(of_node: Node) -> void:
 	begins_by_itself = true
 	kind = str(node.get("policy_name")) if "policy_name" in node else "shared_policy"
 	_has_limit = "n_steps" in node and "reset_after" in node
+	_has_info = node.has_method("get_info")
 	for method in _METHODS:
 		if not node.has_method(method):
 			_fail("is in the group AGENT, and has no method %s" % method)
@@ -53,6 +58,7 @@ func parts() -> Array[AmbuloAgentPart]:
 			shape = PackedInt32Array(entry["size"] as Array)
 		var is_picture := _PICTURE in str(key)
 		_pictures[str(key)] = is_picture
+		_has_pictures = _has_pictures or is_picture
 		result.append(AmbuloAgentPart.of(str(key), shape, is_picture))
 	return result
 
@@ -62,8 +68,8 @@ func actions() -> Array[AmbuloAgentPart]:
 
 
 func observe() -> Dictionary:
-	var result := _table(node.call("get_obs"), "get_obs")
-	for key: Variant in result:
+	var result := _table(node.call(&"get_obs"), "get_obs")
+	for key: Variant in result if _has_pictures else {}:
 		if result[key] is String and _pictures.get(str(key), false):
 			result[key] = (result[key] as String).hex_decode()
 	return result
@@ -76,16 +82,21 @@ func act(action: Dictionary) -> void:
 	_done = false
 	_at_limit = false
 	_last = {}
-	node.call("set_action", action)
+	node.call(&"set_action", action)
+
+
+## A step of at most [param ticks] begins.
+func look_ahead(ticks: int) -> void:
+	is_near_limit = _has_limit and _ticks_left() <= ticks + 1
 
 
 func begin_tick() -> void:
 	if _done:
 		return
-	if node.get("done"):
+	if node.get(&"done"):
 		_note_done()
 	elif _has_limit:
-		var ticks_left: int = node.get("reset_after") - node.get("n_steps")
+		var ticks_left := _ticks_left()
 		if absi(ticks_left) <= 1:
 			_at_limit = true
 			_last = observe()
@@ -96,17 +107,17 @@ func begin_tick() -> void:
 
 
 func take_reward() -> float:
-	var reward := _number(node.call("get_reward"), "get_reward")
-	node.call("zero_reward")
+	var reward := _number(node.call(&"get_reward"), "get_reward")
+	node.call(&"zero_reward")
 	return reward
 
 
 func outcome() -> int:
 	if not _done:
-		if node.call("get_done"):
+		if node.call(&"get_done"):
 			_note_done()
 		elif _at_limit:
-			_done = node.get("needs_reset") or node.get("reset_after") - node.get("n_steps") > 1
+			_done = node.get("needs_reset") or _ticks_left() > 1
 	if not _done:
 		return 0
 	node.call("set_done_false")
@@ -114,7 +125,7 @@ func outcome() -> int:
 
 
 func info() -> Dictionary:
-	return _table(node.call("get_info"), "get_info") if node.has_method("get_info") else {}
+	return _table(node.call(&"get_info"), "get_info") if _has_info else {}
 
 
 func restart(_episode_seed: int, alone: bool) -> void:
@@ -137,7 +148,11 @@ func last_observation() -> Dictionary:
 
 
 func is_restarting() -> bool:
-	return node.get("needs_reset") and (_done or _at_limit or node.get("done"))
+	return node.get(&"needs_reset") and (_done or _at_limit or node.get("done"))
+
+
+func _ticks_left() -> int:
+	return node.get(&"reset_after") - node.get(&"n_steps")
 
 
 # The flag is up: unless the game has begun anew already, this is the last observation.

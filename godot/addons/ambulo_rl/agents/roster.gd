@@ -10,8 +10,8 @@ const CONTROLLERS := "AGENT"
 var kinds: Array[AmbuloAgentKind] = []
 ## All agents, kind after kind.
 var agents: Array[AmbuloAgentAdapter] = []
-## Whether some are controllers of godot-rl.
-var has_controllers := false
+## Those that are controllers of godot-rl.
+var controllers: Array[AmbuloControllerAgent] = []
 ## The rule that an agent breaks, with its path; "": none.
 var problem := ""
 
@@ -23,8 +23,8 @@ func _init(tree: SceneTree) -> void:
 		found.append(AmbuloNodeAgent.new(node))
 	for node in tree.get_nodes_in_group(CONTROLLERS):
 		if AmbuloSyncNode.shall_train(node):
-			found.append(AmbuloControllerAgent.new(node))
-			has_controllers = true
+			controllers.append(AmbuloControllerAgent.new(node))
+	found.append_array(controllers)
 	for agent in found:
 		agent.path = str(agent.node.get_path()).trim_prefix("/root/")
 		_add(agent)
@@ -70,10 +70,9 @@ func action_size() -> int:
 
 ## Whether an agent will begin anew by itself in the next tick.
 func is_restarting() -> bool:
-	if has_controllers:
-		for agent in agents:
-			if agent.is_restarting():
-				return true
+	for agent in controllers:
+		if agent.is_restarting():
+			return true
 	return false
 
 

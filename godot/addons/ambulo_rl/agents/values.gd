@@ -28,6 +28,8 @@ static func floats(value: Variant) -> Variant:
 
 ## Whether all of [param list] are numbers or truth values.
 static func is_flat(list: Array) -> bool:
+	if list.get_typed_builtin() == TYPE_FLOAT:
+		return true
 	for item: Variant in list:
 		var type := typeof(item)
 		if type != TYPE_FLOAT and type != TYPE_INT and type != TYPE_BOOL:

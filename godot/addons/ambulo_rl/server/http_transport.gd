@@ -11,6 +11,8 @@ const _REQUESTS_PER_POLL := 32
 const _CLIENTS_PER_POLL := 64
 # Length of a series of short naps, [us], during which only the last client is polled.
 const _NAPS := 160
+# Looks at that client instead where there are none.
+const _LOOKS := 100
 
 ## Most connections at a time. When they are all taken, the one that has been idle longest goes.
 var max_connections := 512
@@ -96,10 +98,12 @@ func poll() -> bool:
 	return busy
 
 
-## Sleep for `usec`, and again if that is short and the client that was served last sends nothing.
+## Sleep for `usec`, and again if that is short and the client that was served last sends nothing;
+## 0: look out for it.
 func nap(usec: int) -> void:
-	for _k in maxi(1, _NAPS / usec):
-		OS.delay_usec(usec)
+	for _k in maxi(1, _NAPS / usec) if usec > 0 else _LOOKS:
+		if usec > 0:
+			OS.delay_usec(usec)
 		if _hot == null or _hot.peer.get_available_bytes() > 0:
 			return
 

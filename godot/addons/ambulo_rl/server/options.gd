@@ -19,7 +19,7 @@ const MAIN := "main"
 const _HELP := (
 	"--port=N --agents=N --mode=lockstep|play --token=T --max-body=BYTES --host=NAME"
 	+ " --parent-pid=PID --idle-exit=SECONDS --scene=res://PATH --no-server"
-	+ " --game=res://PATH|main --game-seed=N"
+	+ " --game=res://PATH|main --game-seed=N --spin=USEC"
 )
 const _WHOLE: Dictionary[String, Array] = {
 	"--port": [0, 65535],
@@ -28,6 +28,7 @@ const _WHOLE: Dictionary[String, Array] = {
 	"--parent-pid": [1, 1 << 31],
 	"--idle-exit": [1, 1 << 31],
 	"--game-seed": [0, (1 << 31) - 1],
+	"--spin": [0, 1_000_000],
 }
 const _TEXTS: PackedStringArray = ["--mode", "--token", "--host", "--scene", "--game"]
 
@@ -48,6 +49,8 @@ var scene := ""
 var game := ""
 ## Seed of the engine's random numbers when a game starts.
 var seed := 0
+## How long a request is awaited without sleep after the last one, [us]: it needs a core.
+var spin := 300
 ## The engine quits when this process is gone; 0: not watched.
 var parent_pid := 0
 ## The engine quits after this long without a request, [s]; 0: never.

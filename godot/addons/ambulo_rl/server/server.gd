@@ -20,9 +20,9 @@ signal changed
 ## Exit code of an engine that could not start its server.
 const EXIT_CANNOT_START := 2
 const _HOST := "res://addons/ambulo_rl/server/scene_host.tscn"
-const _SPIN := 300
-# A trainer of a game computes between steps, and needs the processor that spinning would take.
+# Naps that follow spinning, or take its place where the trainer needs the processor.
 const _NAP := 10
+const _SHORT_NAPS := 300
 const _SHORT_WAIT := 20_000
 const _LONG_WAIT := 1_000_000
 const _AWAKE := 3_000_000
@@ -107,8 +107,7 @@ func _physics_process(_delta: float) -> void:
 	if _agents == null or _options == null:
 		return
 	if _agents.running:
-		if not _agents.is_finished():
-			_agents.begin_tick()
+		if _agents.begin_tick():
 			return
 		_transport.answer(_agents.finish())
 	var waits := _options.mode == AmbuloServerOptions.Mode.LOCKSTEP
@@ -235,9 +234,7 @@ func _serve_for(budget: int, waits: bool) -> void:
 		if not waits:
 			break
 		now = Time.get_ticks_usec()
-		var pause := _pause(now)
-		if pause > 0:
-			_transport.nap(pause)
+		_transport.nap(_pause(now))
 	if seen != _rl.decisions + _rl.resets:
 		changed.emit()
 
@@ -247,8 +244,10 @@ func _serve_for(budget: int, waits: bool) -> void:
 # engine stays awake for a while.
 func _pause(now: int) -> int:
 	var quiet := now - _last_busy
-	if quiet < _SPIN:
-		return 0 if _agents == null else _NAP
+	if quiet < _options.spin:
+		return 0
+	if quiet < _SHORT_NAPS:
+		return _NAP
 	if quiet < _SHORT_WAIT or now - _transport.accepted_at < _AWAKE:
 		return 50
 	return 1000 if quiet < _LONG_WAIT else 4000

@@ -20,6 +20,7 @@ from ambulo.envs.characters.registry import skeleton_of
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.balance import cycle_steps
 from ambulo.envs.reference.captured import source_cycle
+from ambulo.envs.reference.clips.balancing import balanced
 from ambulo.envs.reference.clips.clip_reference import clip_reference, fitted_body
 from ambulo.envs.reference.clips.raw_clip import lifted_clip, lowest_points
 from ambulo.envs.reference.clips.survival import (
@@ -43,8 +44,11 @@ from ambulo.envs.reference.step_gaits import (
     stepping_cycle,
 )
 from ambulo.motion.gaits.healthy_walk import healthy_walk
+from ambulo.motion.gaits.planting import with_shifted_feet
+from ambulo.motion.gaits.soles import sole_places, with_level_soles
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.rotations import quat_from_rotvec, quat_rotate
 
 WALK = LocomotionEnvironmentConfig(task="walk_commands", character="walker.xml")
 
@@ -66,6 +70,26 @@ def test_a_walk_is_retargeted_to_hinges(feet: str) -> None:
     done = retarget(healthy_walk(64).motion(2), body.skeleton)
     assert done.error.direction_deg < 6.0
     assert done.error.rotation_deg < 8.0
+
+
+@pytest.mark.integration
+def test_a_foot_with_a_high_heel_stands_on_its_sole(walker: Character) -> None:
+    walk = retarget(healthy_walk(64).motion(2), walker.skeleton).motion
+    lean = quat_from_rotvec(np.array([0.0, 0.2, 0.0]))
+    high = replace(walker.soles, offsets=quat_rotate(lean, walker.soles.offsets))
+
+    def tilt(motion: Motion) -> float:
+        """Mean slope of the soles where both ends of a foot are near the ground."""
+        heights = sole_places(motion, high)[..., 2]
+        slopes = [
+            np.ptp(heights[:, np.array(high.sides) == side], axis=1) for side in (0, 1)
+        ]
+        return float(np.mean([np.quantile(slope, 0.2) for slope in slopes]))
+
+    assert tilt(walk) > 0.03
+    assert tilt(with_level_soles(walk, high)) < 0.01
+    same = with_level_soles(walk, walker.soles)
+    np.testing.assert_allclose(same.rotations, walk.rotations, atol=1e-9)
 
 
 @pytest.mark.integration
@@ -227,6 +251,26 @@ def test_arms_move_no_faster_than_their_motors_can(walker: Character) -> None:
     assert np.abs(qvel[:, dof]).max() == pytest.approx(0.5 * np.pi, rel=0.05)
 
 
+def test_weak_ankles_bear_the_body_near_themselves(walker: Character) -> None:
+    xml = humanoid_xml()
+    for side in ("left", "right"):
+        ankle = f'joint="{side}_ankle_y" gear="30'
+        xml = without(xml, ankle + "0", ankle)
+    weak = character_of(prepare_body(xml))
+    back = {}
+    for name, body in (("strong", walker), ("weak", weak)):
+        still = motion_of_positions(
+            np.tile(body.standing, (120, 1)), body.model, body.skeleton, 60.0
+        )
+        lean = 0.08 * (0.5 - 0.5 * np.cos(2.0 * np.pi * still.times / still.duration))
+        path = lean[:, None] * [1.0, 0.0, 0.0]
+        moved = still.replace(root_positions=still.root_positions + path)
+        clip = with_shifted_feet(moved, np.repeat(-path[:, None], 2, axis=1))
+        back[name] = float(balanced(clip, body)[1][60, 0])
+    assert abs(back["strong"]) < 0.01
+    assert back["weak"] < -0.04
+
+
 @pytest.mark.integration
 def test_the_feedback_of_a_standing_body_is_the_best_of_several(
     walker: Character,
@@ -234,7 +278,7 @@ def test_the_feedback_of_a_standing_body_is_the_best_of_several(
     dofs, dt = walker.dofs(*walker.skeleton.joints[1:]), 1.0 / 30.0
     table = standing_reference(walker, joints=["*"], balance=False).gaits[0].table
     steps = cycle_steps(walker, table, dofs, control_dt=dt)
-    hard = replace(STANDING, bodies=12, seconds=2.0, disturbance=STANDARD[3])
+    hard = replace(STANDING, bodies=12, seconds=2.0, disturbances=STANDARD[3:])
     held = {
         weights: best_feedback(
             walker, table, steps, dofs, dt, replace(hard, choices=(weights,))

@@ -44,6 +44,9 @@ STANCE_ERROR, FLIGHT_ERROR, BEND = 0.01, 1.0, 0.15
 the acceleration of the falling body, [m/s^2], and the fraction of the latter's weight on
 bending the root's path elsewhere."""
 
+LEVEL = 0.01
+"""Slope below which a sole is level."""
+
 GRAVITY = 9.81
 """[m/s^2]."""
 
@@ -139,6 +142,8 @@ def with_level_soles(motion: Motion, soles: Soles) -> Motion:
         own = quat_rotate(level, places[np.array(soles.sides) == foot])
         own -= own.mean(axis=0)
         slope = np.linalg.lstsq(own[:, :2], own[:, 2], rcond=None)[0]
+        if np.abs(slope).max() < LEVEL:
+            continue
         normal = np.r_[-slope, 1.0] / np.hypot(1.0, np.linalg.norm(slope))
         part = quat_multiply(level, body.orientations[body.parts[role]])
         fix = quat_multiply(quat_between(normal, up), part)

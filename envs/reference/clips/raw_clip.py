@@ -256,12 +256,13 @@ def keep_within_limits(
 def _slow_down(qpos: Floats, character: Character) -> None:
     """Smooth limbs with hinges that are too weak for positions (T, nq), in place."""
     model, dt = character.model, float(character.model.opt.timestep)
-    bound, free = largest_torque(model), ~stands(character)
+    bound = largest_torque(model)
+    speed = np.square(velocities(model, qpos, dt)).mean(axis=0) ** 0.5
+    whirls = ~stands(character) & (speed > WHIRL)
     for cutoff in SLOWER:
         states = (qpos, *derivatives(model, qpos, dt))
         weak = (np.abs(free_forces(model, states)) > bound).mean(axis=0) > OFTEN
-        whirls = weak & free & (np.square(states[1]).mean(axis=0) > WHIRL**2)
-        limbs = {_limb(model, int(body)) for body in model.dof_bodyid[whirls]}
+        limbs = {_limb(model, int(body)) for body in model.dof_bodyid[weak & whirls]}
         inside = np.isin([_limb(model, b) for b in range(model.nbody)], list(limbs))
         hinges = model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE
         joints = np.flatnonzero(hinges & inside[model.jnt_bodyid])

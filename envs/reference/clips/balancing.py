@@ -17,16 +17,11 @@ from scipy.ndimage import maximum_filter1d, uniform_filter1d
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.clips.whole_body_control import largest_torque
 from ambulo.envs.reference.inverse_dynamics import root_wrench
 from ambulo.envs.reference.joint_positions import motion_states
 from ambulo.motion.gaits.planting import with_shifted_feet
 from ambulo.motion.gaits.soles import GRAVITY, sole_places
-from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import body_of
-from ambulo.motion.roles import SIDES, map_of
-from ambulo.motion.rotations import quat_rotate
 
 NEAR = 0.05
 """Height of a sole point up to which it can bear, [m]."""
@@ -57,21 +52,21 @@ def balanced(motion: Motion, character: Character) -> tuple[Motion, Floats]:
 
     With z the median height of the root, a its acceleration and j its jerk, the shift d (T, 2)
     and the corrections e of the centre of pressure minimise (d - z/g a - e)^2 + STAY^2 d^2 +
-    (BEND^3 j)^2 in the mean. Each e brings the centre of pressure `MARGIN` within what soles
-    near the ground and their ankles can bear, as far as `LARGEST` goes. In flights, where
-    nothing pushes, (z/g a)^2 stands for the first term. Feet stay where they are.
+    (BEND^3 j)^2 in the mean. Each e brings the centre of pressure `MARGIN` within the soles
+    that are near the ground, as far as `LARGEST` goes. In flights, where nothing pushes,
+    (z/g a)^2 stands for the first term. Feet stay where they are.
 
     Args:
         motion: On the character's skeleton, feet on the ground at height 0.
         character: The body.
     """
     start = motion.root_positions[:, :2].copy()
-    model = character.model
+    model, soles = character.model, character.soles
     for _ in range(ROUNDS):
         wrench = root_wrench(model, motion_states(motion, model))
         size = max(1, round(AVERAGE * motion.fps))
         center, has_center = center_of_pressure(wrench, size)
-        reach = sole_reach(_bearing_places(motion, character), 1)
+        reach = sole_reach(sole_places(motion, soles), 1)
         asked = has_center & np.isfinite(reach).all(axis=1)
         height = float(np.median(motion.root_positions[:, 2]))
         shift = _shift(center, _within(reach), asked, ~has_center, height, motion.fps)
@@ -118,36 +113,6 @@ def sole_reach(soles: Floats, size: int) -> Floats:
 def beside(center: Floats, reach: Floats) -> Floats:
     """Distance of places (T, 2) from what soles cover (T, D), negative within, [m]. (T,)."""
     return np.asarray((center @ _NORMALS - reach).max(axis=1))
-
-
-def _bearing_places(motion: Motion, character: Character) -> Floats:
-    """Places of soles in the world, no further from the ankles than these can press, [m].
-
-    Body weight on the end of a foot is a torque about its ankle, which a weak motor holds only
-    nearer to itself. Shape (T, P, 3).
-    """
-    model, soles, skeleton = character.model, character.soles, character.skeleton
-    places, roles = sole_places(motion, soles), map_of(skeleton)
-    weight = float(model.body_mass.sum() * np.linalg.norm(model.opt.gravity))
-    joints, turns = motion_kinematics(motion)
-    axes, most = body_of(skeleton).hinge_axes, largest_torque(model)
-    for p, (owner, side) in enumerate(zip(soles.joints, soles.sides, strict=True)):
-        role = f"{SIDES[side]}_foot"
-        ankle = roles.joints.get(role)
-        if ankle is None or owner not in skeleton.branch(ankle):
-            continue
-        arm = (places[:, p] - joints[:, ankle]) * [1.0, 1.0, 0.0]
-        moment = weight * np.cross(arm, [0.0, 0.0, 1.0])
-        share = np.ones(len(arm))
-        for hinge in roles.chains.get(role, (ankle,)):
-            if len(skeleton.orders[hinge]) != 1:
-                continue
-            bound = float(most[character.dofs(skeleton.joints[hinge])][0])
-            axis = quat_rotate(turns[:, hinge], axes[hinge])
-            needed = np.abs((axis * moment).sum(axis=1))
-            share = np.minimum(share, bound / np.maximum(needed, 1e-9))
-        places[:, p] -= (1.0 - share[:, None]) * arm
-    return places
 
 
 def _within(reach: Floats) -> Floats:

@@ -20,7 +20,6 @@ from ambulo.envs.characters.registry import skeleton_of
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.balance import cycle_steps
 from ambulo.envs.reference.captured import source_cycle
-from ambulo.envs.reference.clips.balancing import balanced
 from ambulo.envs.reference.clips.clip_reference import clip_reference, fitted_body
 from ambulo.envs.reference.clips.raw_clip import lifted_clip, lowest_points
 from ambulo.envs.reference.clips.survival import (
@@ -44,7 +43,6 @@ from ambulo.envs.reference.step_gaits import (
     stepping_cycle,
 )
 from ambulo.motion.gaits.healthy_walk import healthy_walk
-from ambulo.motion.gaits.planting import with_shifted_feet
 from ambulo.motion.gaits.soles import sole_places, with_level_soles
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
@@ -249,26 +247,6 @@ def test_arms_move_no_faster_than_their_motors_can(walker: Character) -> None:
     slow = lifted_clip(whirling(body, "left_elbow", 0.5), body)[0]
     qvel = motion_states(slow, body.model)[1]
     assert np.abs(qvel[:, dof]).max() == pytest.approx(0.5 * np.pi, rel=0.05)
-
-
-def test_weak_ankles_bear_the_body_near_themselves(walker: Character) -> None:
-    xml = humanoid_xml()
-    for side in ("left", "right"):
-        ankle = f'joint="{side}_ankle_y" gear="30'
-        xml = without(xml, ankle + "0", ankle)
-    weak = character_of(prepare_body(xml))
-    back = {}
-    for name, body in (("strong", walker), ("weak", weak)):
-        still = motion_of_positions(
-            np.tile(body.standing, (120, 1)), body.model, body.skeleton, 60.0
-        )
-        lean = 0.08 * (0.5 - 0.5 * np.cos(2.0 * np.pi * still.times / still.duration))
-        path = lean[:, None] * [1.0, 0.0, 0.0]
-        moved = still.replace(root_positions=still.root_positions + path)
-        clip = with_shifted_feet(moved, np.repeat(-path[:, None], 2, axis=1))
-        back[name] = float(balanced(clip, body)[1][60, 0])
-    assert abs(back["strong"]) < 0.01
-    assert back["weak"] < -0.04
 
 
 @pytest.mark.integration

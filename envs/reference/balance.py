@@ -114,19 +114,26 @@ def cycle_steps(
     character: Character, reference: ReferenceTable, dofs: Ints, *, control_dt: float
 ) -> list[Step]:
     """Slopes of the control steps of one cycle; as `balance_controller`."""
-    substeps = round(control_dt / character.model.opt.timestep)
-    slopes = Slopes(character, reference, dofs, substeps, STEP_SCALE)
-    count = max(1, round(reference.period / control_dt))
-    steps = [
-        slopes.at(Knot.on(reference, k / count * reference.period, len(dofs)))
-        for k in range(count)
-    ]
+    steps = steps_along(character, reference, dofs, control_dt=control_dt)
     if not all(a.any() for a, _ in steps):
         raise MotionError(
             "the simulation explodes beside the reference; prepare the clip for this "
             "character"
         )
     return steps
+
+
+def steps_along(
+    character: Character, reference: ReferenceTable, dofs: Ints, *, control_dt: float
+) -> list[Step]:
+    """Slopes of the control steps of a clip or cycle; 0 where the simulation explodes."""
+    substeps = round(control_dt / character.model.opt.timestep)
+    slopes = Slopes(character, reference, dofs, substeps, STEP_SCALE)
+    count = max(1, round(reference.period / control_dt))
+    return [
+        slopes.at(Knot.on(reference, k / count * reference.period, len(dofs)))
+        for k in range(count)
+    ]
 
 
 def controller_of(

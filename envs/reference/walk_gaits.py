@@ -84,7 +84,7 @@ bodies fall when they brake or turn: up to 0.9 m/s all of 60 of a Daz rig stay u
 20 s on commands, up to 1.6 m/s 82 %."""
 LEFT = 0.25
 """Phase of their left mid-stance."""
-STEPS_TRIAL = Trial((STEPPING, WALKING), PUSHED, bodies=16, seconds=4.0, enough=0.8)
+STEPS_TRIAL = Trial((STEPPING, WALKING), (PUSHED,), bodies=16, seconds=4.0, enough=0.8)
 """How their controllers are chosen: a fast gait may need other costs than a slow one."""
 LEAST = 0.2
 """Fraction of bodies that the first gait ahead which ends a body's speeds does not hold."""

@@ -12,11 +12,13 @@ from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.feet import sole_normal
 from ambulo.motion.retargeting.turning import turn_part
 from ambulo.motion.roles import SIDES
 from ambulo.motion.rotations import (
     quat_between,
     quat_conjugate,
+    quat_multiply,
     quat_normalize,
     quat_rotate,
 )
@@ -41,6 +43,9 @@ STANCE_ERROR, FLIGHT_ERROR, BEND = 0.01, 1.0, 0.15
 """For a gait with a flight: errors of equal weight, of the height of stance soles, [m], and of
 the acceleration of the falling body, [m/s^2], and the fraction of the latter's weight on
 bending the root's path elsewhere."""
+
+LEVEL = 0.01
+"""Slope below which a sole is level."""
 
 GRAVITY = 9.81
 """[m/s^2]."""
@@ -118,6 +123,33 @@ def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
         turn_part(body, rotations, role, quat_conjugate(fix)[None])
         rotations[:, ankle] = quat_normalize(rotations[:, ankle])
     return replace(cycle, rotations=rotations), angles
+
+
+def with_level_soles(motion: Motion, soles: Soles) -> Motion:
+    """Rotate feet by constants, so that soles are level where retargeting has level feet.
+
+    Retargeting knows the feet's joints alone: on a foot whose heel is higher than its toes at
+    rest, a body would stand on its toes.
+    """
+    rotations, body = motion.rotations.copy(), body_of(motion.skeleton)
+    at, up = list(soles.joints), np.array([0.0, 0.0, 1.0])
+    places = body.positions[at] + quat_rotate(body.orientations[at], soles.offsets)
+    for foot, side in enumerate(SIDES):
+        role = f"{side}_foot"
+        if role not in body.roles:
+            continue
+        level = quat_between(sole_normal(body, f"{side}_", np.zeros((0, 4))), up)
+        own = quat_rotate(level, places[np.array(soles.sides) == foot])
+        own -= own.mean(axis=0)
+        slope = np.linalg.lstsq(own[:, :2], own[:, 2], rcond=None)[0]
+        if np.abs(slope).max() < LEVEL:
+            continue
+        normal = np.r_[-slope, 1.0] / np.hypot(1.0, np.linalg.norm(slope))
+        part = quat_multiply(level, body.orientations[body.parts[role]])
+        fix = quat_multiply(quat_between(normal, up), part)
+        turn = quat_multiply(quat_conjugate(part), fix)
+        turn_part(body, rotations, role, turn[None])
+    return motion.replace(rotations=rotations)
 
 
 def grounded(cycle: Cycle, soles: Soles, depth: float = DEPTH) -> Cycle:

@@ -33,6 +33,7 @@ from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.motion.clip_checks import checked_part
+from ambulo.motion.gaits.soles import with_level_soles
 from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
@@ -117,6 +118,7 @@ def clip_reference(
     on_body = part.clip
     if not _is_of(part.whole, character):
         on_body = retarget(part.whole, character.skeleton, frames=part.frames).motion
+        on_body = with_level_soles(on_body, character.soles)
     raw = raw_clip(on_body, character)
     fast = too_fast(on_body, character)
     if fast is not None:

@@ -20,9 +20,12 @@ import numpy as np
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import (
+    FITTING,
     BalanceController,
+    Weights,
     improve,
     regulate,
+    steps_along,
     window_cost,
 )
 from ambulo.envs.reference.clips.survival import (
@@ -56,9 +59,16 @@ LARGEST_OFFSET = 0.8
 SAME_POSITION, SAME_VELOCITY, SAME_OFFSET = 0.02, 0.3, 0.04
 """Changes below which the slopes of a control step are not measured anew."""
 
-ATTEMPTS, NEAR = ((0.5, 8), (0.5, 4), (1.0, 4)), 0.1
-"""Factors on the differences that slopes are measured by, and control steps that are taken at
-a time, tried in turn until the body stays this near the clip, [m]."""
+FIRM = replace(FITTING, place=100.0)
+"""Costs that keep bodies with weak ankles, which fall behind, in their place."""
+ATTEMPTS = (
+    (0.5, 8, FITTING, 0.05),
+    (0.5, 8, FIRM, 0.1),
+    (0.5, 4, FITTING, 0.1),
+    (1.0, 4, FITTING, 0.1),
+)
+"""Factors on the differences that slopes are measured by, control steps that are taken at a
+time, costs, and the largest distance from the clip with which no other attempt is made, [m]."""
 
 CYCLES = 3
 """Times that a cycle is repeated."""
@@ -101,13 +111,14 @@ def fit(
     """
     tell = progress or (lambda done, of: None)
     tried: list[_Fit] = []
-    for scale, commit in ATTEMPTS:
-        tried.append(_Fit(character, table, control_dt, scale))
+    for scale, commit, weights, near in ATTEMPTS:
+        tried.append(_Fit(character, table, control_dt, scale, weights))
         known = [one.steps for one in tried[:-1] if one.scale == scale]
         tried[-1].run(tell, commit, known[0] if known else None)
-        if tried[-1].farthest < NEAR:
+        best = min(tried, key=lambda one: one.farthest)
+        if best.farthest < near:
             break
-    return min(tried, key=lambda one: one.farthest).result(dofs)
+    return best.result(dofs)
 
 
 class _Fit:
@@ -119,6 +130,7 @@ class _Fit:
         table: ReferenceTable,
         control_dt: float,
         step_scale: float,
+        weights: Weights,
     ) -> None:
         self._character, self._dt = character, control_dt
         self._substeps = round(control_dt / character.model.opt.timestep)
@@ -137,6 +149,7 @@ class _Fit:
         self._body = self._simulation(1)
         self._tries = self._simulation(len(SHARES))
         self._known: dict[int, tuple[Knot, Step]] = {}
+        self._weights = weights
         self.scale = step_scale
         """Factor on the differences."""
         self.steps: list[Step] = []
@@ -155,7 +168,7 @@ class _Fit:
             progress(k // 4, self._count)
         if self._cycle:
             self.steps = (CYCLES * self.steps)[: self._count]
-        values, self._gains = regulate(self.steps)
+        values, self._gains = regulate(self.steps, self._weights)
         first = self._on_clip(0)
         start(
             self._body,
@@ -221,13 +234,13 @@ class _Fit:
             )
         ]
         costs = [
-            float(window_cost(row[:, None], used[:, None], end)[0])
+            float(self._cost(row[:, None], used[:, None], end)[0])
             for _, row, used, _ in plans
         ]
         knots, deviation, offsets, _ = plans[int(np.nanargmin(costs))]
         for _ in range(ITERATIONS):
             steps = [self._step(begin + k, knot) for k, knot in enumerate(knots)]
-            change, feedback = improve(steps, deviation, offsets, end)
+            change, feedback = improve(steps, deviation, offsets, end, self._weights)
             less, tried = self._search(state, knots, change, feedback, end)
             if less == 0.0:
                 break
@@ -235,6 +248,9 @@ class _Fit:
             if less < WORTH:
                 break
         return offsets
+
+    def _cost(self, deviation: Floats, offsets: Floats, end: Floats) -> Floats:
+        return window_cost(deviation, offsets, end, self._weights)
 
     def _play(
         self, state: Arrays, begin: int, length: int, given: Floats
@@ -309,7 +325,7 @@ class _Fit:
             used.append(_bounded(now))
             self._follow(tries, used[-1])
             deviation.append(self._deviation(tries))
-        cost = window_cost(np.array(deviation), np.array(used), end)
+        cost = self._cost(np.array(deviation), np.array(used), end)
         cost[(tries.fault > 0) | ~np.isfinite(cost)] = np.inf
         best = int(np.argmin(cost))
         less = 0.0
@@ -351,23 +367,16 @@ class _Fit:
 
     def result(self, dofs: Ints | None) -> Fitted:
         """The movement that was made, with gains for the targets of `dofs` along it."""
-        steps = [
-            self._known[k][1] if k in self._known else self.steps[k]
-            for k in range(self._count)
-        ]
         gap = 0.0
         if self._cycle:
-            first = CYCLES // 2 * self._cycle
-            steps = steps[first : first + self._cycle]
-            table, gap = self._closed(first * self._substeps)
+            table, gap = self._closed(CYCLES // 2 * self._cycle * self._substeps)
         else:
             period = self._count * self._dt
             table = _table(period, self._rows)
             table = replace(table, aim=_table(period, self._aims))
         if dofs is None:
             dofs = self._dofs
-        columns = np.searchsorted(self._dofs, dofs)
-        steps = [(a, b[:, columns]) for a, b in steps]
+        steps = steps_along(self._character, table, dofs, control_dt=self._dt)
         trial = CYCLE if table.periodic else CLIP
         controller, _ = best_feedback(
             self._character, table, steps, dofs, self._dt, trial

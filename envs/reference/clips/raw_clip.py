@@ -57,10 +57,10 @@ TOLD = np.deg2rad(5.0)
 """Angle beyond a limit from which it is logged, [rad]."""
 MAX_SECONDS = 60.0
 """Longest clip, [s]."""
-SLOWER, OFTEN = (3.0, 1.5), 0.3
-"""Cut-offs that are tried in turn for limbs whose motors are too weak for the clip, [Hz], and
-the fraction of the time in which one is. An arm that cannot reach inwards whirls about itself
-where it is straight."""
+SLOWER, OFTEN, WHIRL = (3.0, 1.5), 0.3, 4.0
+"""Cut-offs that are tried in turn for limbs with a motor that is too weak for the clip, [Hz],
+the fraction of the time in which it is, and the root mean square of its speed, [rad/s]. An arm
+that cannot reach inwards whirls about itself where it is straight; slower ones do no harm."""
 PLAIN_CUTOFF = 12.0
 """Low-pass of the noise of markers in a plain clip, [Hz]."""
 FLOOR = 5.0
@@ -256,11 +256,13 @@ def keep_within_limits(
 def _slow_down(qpos: Floats, character: Character) -> None:
     """Smooth limbs with hinges that are too weak for positions (T, nq), in place."""
     model, dt = character.model, float(character.model.opt.timestep)
-    bound, free = largest_torque(model), ~stands(character)
+    bound = largest_torque(model)
+    speed = np.square(velocities(model, qpos, dt)).mean(axis=0) ** 0.5
+    whirls = ~stands(character) & (speed > WHIRL)
     for cutoff in SLOWER:
         states = (qpos, *derivatives(model, qpos, dt))
         weak = (np.abs(free_forces(model, states)) > bound).mean(axis=0) > OFTEN
-        limbs = {_limb(model, int(body)) for body in model.dof_bodyid[weak & free]}
+        limbs = {_limb(model, int(body)) for body in model.dof_bodyid[weak & whirls]}
         inside = np.isin([_limb(model, b) for b in range(model.nbody)], list(limbs))
         hinges = model.jnt_type == mujoco.mjtJoint.mjJNT_HINGE
         joints = np.flatnonzero(hinges & inside[model.jnt_bodyid])

@@ -19,6 +19,7 @@ from ambulo.envs.reference.reference_file import (
     load_reference_for,
 )
 from ambulo.motion.formats.files import find_motions
+from ambulo.motion.gaits.soles import with_level_soles
 from ambulo.motion.operations import frames_of
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.source import read_source
@@ -89,6 +90,7 @@ def read_clips(
             source = read_source(path, drop_tpose=plain).logged()
             part = frames_of(source, frames)
             motion = retarget(source, character.skeleton, frames=part).motion
+            motion = with_level_soles(motion, character.soles)
             if plain:
                 table = plain_clip(motion, character)
             else:

@@ -43,8 +43,10 @@ from ambulo.envs.reference.step_gaits import (
     stepping_cycle,
 )
 from ambulo.motion.gaits.healthy_walk import healthy_walk
+from ambulo.motion.gaits.soles import sole_places, with_level_soles
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
+from ambulo.motion.rotations import quat_from_rotvec, quat_rotate
 
 WALK = LocomotionEnvironmentConfig(task="walk_commands", character="walker.xml")
 
@@ -66,6 +68,26 @@ def test_a_walk_is_retargeted_to_hinges(feet: str) -> None:
     done = retarget(healthy_walk(64).motion(2), body.skeleton)
     assert done.error.direction_deg < 6.0
     assert done.error.rotation_deg < 8.0
+
+
+@pytest.mark.integration
+def test_a_foot_with_a_high_heel_stands_on_its_sole(walker: Character) -> None:
+    walk = retarget(healthy_walk(64).motion(2), walker.skeleton).motion
+    lean = quat_from_rotvec(np.array([0.0, 0.2, 0.0]))
+    high = replace(walker.soles, offsets=quat_rotate(lean, walker.soles.offsets))
+
+    def tilt(motion: Motion) -> float:
+        """Mean slope of the soles where both ends of a foot are near the ground."""
+        heights = sole_places(motion, high)[..., 2]
+        slopes = [
+            np.ptp(heights[:, np.array(high.sides) == side], axis=1) for side in (0, 1)
+        ]
+        return float(np.mean([np.quantile(slope, 0.2) for slope in slopes]))
+
+    assert tilt(walk) > 0.03
+    assert tilt(with_level_soles(walk, high)) < 0.01
+    same = with_level_soles(walk, walker.soles)
+    np.testing.assert_allclose(same.rotations, walk.rotations, atol=1e-9)
 
 
 @pytest.mark.integration
@@ -234,7 +256,7 @@ def test_the_feedback_of_a_standing_body_is_the_best_of_several(
     dofs, dt = walker.dofs(*walker.skeleton.joints[1:]), 1.0 / 30.0
     table = standing_reference(walker, joints=["*"], balance=False).gaits[0].table
     steps = cycle_steps(walker, table, dofs, control_dt=dt)
-    hard = replace(STANDING, bodies=12, seconds=2.0, disturbance=STANDARD[3])
+    hard = replace(STANDING, bodies=12, seconds=2.0, disturbances=STANDARD[3:])
     held = {
         weights: best_feedback(
             walker, table, steps, dofs, dt, replace(hard, choices=(weights,))

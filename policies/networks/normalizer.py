@@ -22,16 +22,10 @@ class Normalizer(nn.Module):
     deviation: Tensor
     count: Tensor
 
-    def __init__(self, size: int, samples: int, smallest: float = SMALLEST) -> None:
-        """For observations (N, size); nothing seen yet, so nothing is changed.
-
-        Args:
-            size: numbers of an observation.
-            samples: after so many, the statistics stand still.
-            smallest: deviations below it count as it.
-        """
+    def __init__(self, size: int, samples: int) -> None:
+        """For observations (N, size); nothing seen yet, so nothing is changed."""
         super().__init__()
-        self.samples, self.smallest = samples, smallest
+        self.samples = samples
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("deviation", torch.ones(size))
         self.register_buffer("count", torch.zeros(()))
@@ -59,7 +53,7 @@ class Normalizer(nn.Module):
         spread = old + new.var(dim=0, unbiased=False) * number
         spread = spread + shift.square() * before * number / total
         self.mean.copy_(mean)
-        self.deviation.copy_((spread / total).sqrt().clamp(min=self.smallest))
+        self.deviation.copy_((spread / total).sqrt().clamp(min=SMALLEST))
         self.count.copy_(total)
 
     @torch.no_grad()

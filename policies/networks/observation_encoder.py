@@ -12,11 +12,6 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.godot import ConvLayer
 from ambulo.policies.networks.normalizer import Normalizer
 
-SMALLEST = 0.1
-"""Deviations of numbers below it count as it. Games mostly scale what their agents observe to
-[-1, 1]; a number that is rarely other than 0 (a ray that hits, a tile that appears) would else
-become a spike of `normalizer.LIMIT`, which the network has not learnt from."""
-
 
 class ObservationEncoder(nn.Module):
     """Numbers, normalised by running statistics, and behind them the features of pictures."""
@@ -59,7 +54,7 @@ class ObservationEncoder(nn.Module):
         self.columns = columns
         """Those that are no pictures."""
         self._all = len(columns) == at
-        self.normalizer = Normalizer(len(columns), samples, SMALLEST)
+        self.normalizer = Normalizer(len(columns), samples)
         self.size = len(columns) + features * len(self.pictures)
         """Features."""
 

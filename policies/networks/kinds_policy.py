@@ -20,8 +20,8 @@ from ambulo.policies.networks.recurrent import RecurrentPolicy
 
 Rows = slice | Tensor
 VALUE_GAIN = 0.01
-"""Gain of the initial weights of the critics' last layers. An episode that a time limit ends goes
-on with the critic's value: random ones would outweigh the small rewards of many games."""
+"""Gain of the initial weights of the critics' last layers. An episode that a time limit ends
+goes on with the critic's value: random ones would outweigh the small rewards of many games."""
 
 
 def row_size(kinds: Sequence[AgentSpec]) -> int:

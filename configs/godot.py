@@ -132,13 +132,19 @@ class GodotTrainingConfig(Config):
 
 
 class GodotPPOConfig(PPOConfig):
-    """Proximal policy optimisation of agents in a game."""
+    """Proximal policy optimisation of agents in a game.
 
-    n_steps: Count = 128
+    Short roll-outs and small minibatches: games are slow, so that an update costs less than the
+    steps that it saves (docs/results.md).
+    """
+
+    learning_rate: Positive = 3e-4
+    """Adam step size at the start."""
+    n_steps: Count = 32
     """Steps of each agent in one roll-out."""
-    batch_size: Annotated[int, Field(ge=2)] = 256
+    batch_size: Annotated[int, Field(ge=2)] = 64
     """Minibatch size; capped at the size of one roll-out."""
-    n_epochs: Count = 8
+    n_epochs: Count = 10
     """Passes over each roll-out."""
     ent_coef: NonNegative = 1e-3
     """Weight of the entropy bonus."""

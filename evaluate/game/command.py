@@ -22,6 +22,7 @@ from ambulo.evaluate.game.play import (
     RandomPlayer,
     ScriptedPlayer,
     play,
+    usual_opponent,
 )
 from ambulo.evaluate.game.scores import (
     COLUMNS,
@@ -114,7 +115,9 @@ def _played(
 
 def _opponent(name: str | None, batch: AgentsBatch, seed: int, width: int) -> Player:
     """Return who plays the teams that are not measured."""
-    if name in (None, RANDOM):
+    if name is None:
+        return usual_opponent(batch, seed + 1, width)
+    if name == RANDOM:
         return RandomPlayer(seed + 1, width)
     if name == SCRIPTED:
         if not batch.has_script:

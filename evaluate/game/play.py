@@ -77,6 +77,11 @@ class ScriptedPlayer:
         """Remember nothing."""
 
 
+def usual_opponent(batch: AgentsBatch, seed: int, width: int) -> Player:
+    """Return the game's own script, or random actions of `width` columns where it has none."""
+    return ScriptedPlayer(width) if batch.has_script else RandomPlayer(seed, width)
+
+
 @dataclass
 class EpisodeTable:
     """What the finished episodes of one kind of agent were like."""

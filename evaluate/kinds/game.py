@@ -18,7 +18,8 @@ class GameEvalFlags(EnginePlaceFlags):
     demos: Annotated[str | None, Arg("FOLDER")] = None
     """recorded play of a human, for the baseline of this name"""
     opponent: Annotated[str | None, Arg("NAME")] = None
-    """of games with teams: random (default), scripted, or another model"""
+    """of games with teams: scripted (default where the game has a script), random, or another
+    model"""
 
 
 KIND = EvalKind(

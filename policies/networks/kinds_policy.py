@@ -19,6 +19,9 @@ from ambulo.policies.networks.observation_encoder import ObservationEncoder
 from ambulo.policies.networks.recurrent import RecurrentPolicy
 
 Rows = slice | Tensor
+VALUE_GAIN = 0.01
+"""Gain of the initial weights of the critics' last layers. An episode that a time limit ends
+goes on with the critic's value: random ones would outweigh the small rewards of many games."""
 
 
 def row_size(kinds: Sequence[AgentSpec]) -> int:
@@ -230,7 +233,7 @@ def _policy(kind: AgentSpec, network: GameNetworkConfig) -> NavigationPolicy:
         features=network.picture_features,
     )
     make = RecurrentPolicy if network.recurrent > 0 else NavigationPolicy
-    return make(
+    policy = make(
         spaces.Box(-np.inf, np.inf, (size,), np.float32),
         spaces.Box(-np.inf, np.inf, (kind.action_width,), np.float32),
         no_learning,
@@ -243,6 +246,8 @@ def _policy(kind: AgentSpec, network: GameNetworkConfig) -> NavigationPolicy:
         units=network.recurrent,
         optimizer_class=NoOptimizer,
     )
+    nn.init.orthogonal_(policy.value_net.weight, VALUE_GAIN)
+    return policy
 
 
 def make_kinds_policy(

@@ -18,7 +18,7 @@ from ambulo.configs.godot import GameConfig, GodotConfig, GodotTrainingConfig
 from ambulo.evaluate.game.agents import AgentsBatch
 from ambulo.evaluate.game.demonstrations import read_demonstrations
 from ambulo.evaluate.game.engines import open_agents
-from ambulo.evaluate.game.play import PolicyPlayer, RandomPlayer, play
+from ambulo.evaluate.game.play import PolicyPlayer, play, usual_opponent
 from ambulo.evaluate.game.scores import scores_of
 from ambulo.policies.agents.game import GameAgent, GameModel
 from ambulo.policies.files.headers import stamp
@@ -233,7 +233,7 @@ class GodotValidation:
         self._agents: AgentsBatch | None = None
 
     def __call__(self, agent: GameAgent) -> dict[str, float]:
-        """Return the scores of the first team, against random opponents if there are others."""
+        """Return the scores of the first team; other teams have their `usual_opponent`."""
         training = self._training
         first = training.seed + EVALUATION_SEED
         if self._agents is None:
@@ -243,7 +243,7 @@ class GodotValidation:
         tables = play(
             agents,
             PolicyPlayer(agent, deterministic=self._deterministic),
-            RandomPlayer(training.seed, agent.policy.width),
+            usual_opponent(agents, training.seed, agent.policy.width),
             agents.team == 0,
             training.eval_episodes,
         )

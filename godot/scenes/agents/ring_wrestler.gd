@@ -1,10 +1,15 @@
 extends Node2D
-## A wrestler: it pushes, and is thrown back by what it meets.
+## A wrestler: it pushes, and is thrown back by what it meets: the farther, the harder it pushes
+## then. A charge carries momentum into the clash and leaves the wrestler open, so that who eases
+## off just before it wins.
 
 const Ring := preload("ring.gd")
 const PUSH := 500.0
 const DRAG := 2.0
 const BOUNCE := 1.6
+## Factors on the shock of a clash, for wrestlers that do not push and that push with all force.
+const FIRM := 0.4
+const OPEN := 1.6
 
 var velocity := Vector2.ZERO
 var _push := Vector2.ZERO
@@ -73,8 +78,13 @@ func _physics_process(delta: float) -> void:
 	var closing := (velocity - (_other.get("velocity") as Vector2)).dot(towards)
 	if position.distance_to(_other.position) < 2.0 * Ring.BODY and closing > 0.0:
 		var shock := 0.5 * (1.0 + BOUNCE) * closing * towards
-		velocity -= shock
-		_other.set("velocity", (_other.get("velocity") as Vector2) + shock)
+		throw_back(-shock)
+		_other.call("throw_back", shock)
+
+
+## Takes the shock of a clash.
+func throw_back(shock: Vector2) -> void:
+	velocity += shock * lerpf(FIRM, OPEN, _push.length())
 
 
 static func _is_out(wrestler: Node2D) -> bool:

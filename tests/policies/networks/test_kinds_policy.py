@@ -104,3 +104,16 @@ def test_a_picture_that_is_too_small_is_named():
 def test_two_parts_of_one_name_are_refused():
     with pytest.raises(ValueError, match="two parts of one name"):
         AgentSpec(name="a", observation=DOOR.observation * 2, action=DOOR.action)
+
+
+def test_fresh_critics_know_nothing_of_value():
+    kind = AgentSpec(
+        name="one",
+        observation=[{"name": "obs", "shape": [30]}],
+        action=[{"name": "move", "size": 1}],
+    )
+    torch.manual_seed(0)
+    policy = make_kinds_policy([kind], GameNetworkConfig(activation_fn="relu"))
+    rows = torch.randn(200, 31)
+    rows[:, 0] = 0.0
+    assert policy.predict_values(rows).abs().max() < 0.2

@@ -32,7 +32,7 @@ from ambulo.motion.contacts import foot_skate
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.body import retarget_body
 from ambulo.motion.retargeting.ground import sole_heights
 from ambulo.motion.retargeting.retarget import Retargeted, retarget
 from ambulo.motion.skeleton import Skeleton
@@ -74,7 +74,7 @@ class Tally:
         placed = forward_kinematics(
             motion.skeleton, motion.root_positions, motion.rotations
         )
-        heights = sole_heights(body_of(motion.skeleton), *placed)
+        heights = sole_heights(retarget_body(motion.skeleton), *placed)
         standing = heights[result.contacts]
         self.standing.append(standing[standing < STANDS_ON_SOMETHING])
         mean = float(np.mean(list(result.residuals_cm.values())))

@@ -16,7 +16,7 @@ import numpy as np
 from _harness import run
 
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.evaluate.tracking.body_agents import (
     BASELINES,
     baseline_agent,
@@ -57,7 +57,9 @@ def measure(
         .override("environment", task="track_body")
         .override("trackers", points=points, support=support)
     )
-    known, left_out = captured_clips(clips, body_of(config.environment), seconds)
+    known, left_out = captured_clips(
+        clips, configured_character(config.environment), seconds
+    )
     names = [gait.name for gait in known.gaits]
     rows, joints = {}, {}
     for name in agent or BASELINES:

@@ -17,7 +17,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.namespace import array_namespace
 from ambulo.ik.kernels.limits import clamp_poses
 from ambulo.ik.rig import Rig
-from ambulo.ik.solver.refine import body_of
+from ambulo.ik.solver.refine import kernel_body
 from ambulo.motion.rotations import Array, SwingTwist, constant, swing_twist_of
 
 
@@ -60,7 +60,7 @@ def clamp(rig: Rig, rotations: Floats) -> Floats:
     The twist is clipped; the swing moves to a nearby point of the rim.
     """
     inside = np.array(rotations, dtype=np.float64, order="C")
-    clamp_poses(body_of(rig).table, inside.reshape(-1, *inside.shape[-2:]))
+    clamp_poses(kernel_body(rig).table, inside.reshape(-1, *inside.shape[-2:]))
     return inside
 
 

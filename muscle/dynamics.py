@@ -1,6 +1,7 @@
 """Inputs of a controller from the dynamics: inertia, forces and state, batch first.
 
-`of_data` views one simulation and `of_batch` a `mujoco.batch.Batch`; both return live views, so
+`dynamics_of_data` and `transmission_of_data` view one simulation, `..._of_batch` a
+`mujoco.batch.Batch`; all return live views, so
 they are made once. The arrays belong to the state at which MuJoCo last ran its position and
 velocity stages: call between `mj_step1` and `mj_step2` (one simulation), or after
 `step(stage=mjSTAGE_VEL)` (batch). After `mj_resetData` they are zero until `make_current` or

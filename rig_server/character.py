@@ -140,7 +140,7 @@ class Models:
         self.sequence = SequenceLearner(layout, seed=seed) if sequences else None
 
     def answer(self, waiting: Waiting) -> bool:
-        """Score a frame, then answer it; returns True if it is requested for learning.
+        """Score a frame and append its answer to the batch; return whether to learn from it.
 
         The answer can be sent before the model learns from the frame.
         """

@@ -1,4 +1,4 @@
-"""Compiled parts of a learning step: the loss of a batch of frames, and its gradient.
+"""Compiled: predicting a pose, and a learning step: the loss of a batch and its gradient.
 
 The inputs of a step (`Ready`) are computed once per frame and cached until the anatomy is
 measured again, since a step replays 31 older frames for each new one.

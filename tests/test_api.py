@@ -96,7 +96,7 @@ def test_an_estimator_finds_what_a_network_was_given() -> None:
     values = network.vector(stride=1.15)
     given = network.space.named(values)
     known = {name: given.get(name, 1.0) for name in estimator.given}
-    estimate = estimator.estimate(network.motion_of(values), known)
+    estimate = estimator.estimate(network.frames(values), known)
     stride = estimate.values[network.space.index("stride")]
     assert stride == pytest.approx(1.15, abs=0.02)
 

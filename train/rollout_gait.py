@@ -187,13 +187,13 @@ def _is_done(path: Path, digest: str) -> bool:
 
 def _healthy(config: LocomotionConfig, file: str | None) -> bytes:
     """The healthy gait, made now or read from a file."""
-    from ambulo.envs.reference.configured import body_of, reference_of
+    from ambulo.envs.reference.configured import configured_character, reference_of
     from ambulo.envs.reference.reference import reference_bytes
 
     env = config.environment
     if file is not None:
         env = env.replace(reference=str(resolve_path(file)))
-    return reference_bytes(reference_of(env, body_of(env)))
+    return reference_bytes(reference_of(env, configured_character(env)))
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def observe(motion: Motion, network: GaitNetwork) -> list[Observation]:
 
 def begin(poses: Floats, network: GaitNetwork, named: dict[str, float]) -> int:
     """The frame of poses (60, 101) at which the network's cycle begins, 0 to 29."""
-    said = network.motion_of(network.vector(**named | network.held), cycles=2)
+    said = network.frames(network.vector(**named | network.held), cycles=2)
     gaps = [
         np.square(np.roll(poses, -k, axis=0) - said).mean(axis=0) for k in range(30)
     ]

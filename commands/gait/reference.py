@@ -73,7 +73,7 @@ def _write(
     path: Path, flags: ReferenceFlags, network: GaitNetwork, chosen: list[Floats]
 ) -> None:
     from ambulo.configs.locomotion import LocomotionEnvironmentConfig
-    from ambulo.envs.reference.configured import body_of
+    from ambulo.envs.reference.configured import configured_character
     from ambulo.envs.reference.reference import generated_reference, save_reference
 
     config = LocomotionEnvironmentConfig().replace(
@@ -91,7 +91,7 @@ def _write(
         motions.append(motion.replace(name=name))
     reference = generated_reference(
         motions,
-        body_of(config),
+        configured_character(config),
         frames=len(motions[0]) // CYCLES,
         name=motions[0].name if len(motions) == 1 else "generated gaits",
         joints=config.joints,

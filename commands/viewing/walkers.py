@@ -12,7 +12,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.clips.read_clips import read_clips
-from ambulo.envs.reference.configured import body_of, check_reference
+from ambulo.envs.reference.configured import check_reference, configured_character
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.joint_state import joint_states
@@ -92,7 +92,7 @@ def tracker_stage(file: Path, request: PlayRequest) -> WalkerStage:
         max_episode_steps=100_000,
     )  # fmt: skip
     env = config.environment
-    character = body_of(env)
+    character = configured_character(env)
     if request.clips:
         paths = [resolve_path(path) for path in request.clips]
         reference = read_clips(paths, character, env.control_dt)

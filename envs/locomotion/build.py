@@ -14,7 +14,11 @@ from ambulo.configs.task_registry import find_task
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.joined import JoinedBatch
-from ambulo.envs.reference.configured import body_of, check_reference, reference_of
+from ambulo.envs.reference.configured import (
+    check_reference,
+    configured_character,
+    reference_of,
+)
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.variants import NOMINAL, Variant, drawn_variants
 from ambulo.muscle.muscle_nn import MuscleNN, find_muscle_nn
@@ -71,7 +75,7 @@ def make_batch(
         MotionError: A clip that is no reference.
     """
     env = config.environment
-    character = body_of(env)
+    character = configured_character(env)
     if reference is None:
         if env.more_references:
             raise ConfigError(

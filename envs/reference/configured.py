@@ -80,7 +80,7 @@ def check_reference(
             )
 
 
-def body_of(config: LocomotionEnvironmentConfig) -> Character:
+def configured_character(config: LocomotionEnvironmentConfig) -> Character:
     """The configured character, its timestep that of the configured physics."""
     name = config.character
     if name.endswith("_motors"):
@@ -174,7 +174,7 @@ def _legs(path: str | None, config: LocomotionEnvironmentConfig) -> Reference:
     name = "myolegs" if config.actuation == "muscle" else "myolegs_motors"
     if config.traits.still:
         # Muscles that saturate have no useful derivative: motors are linearised.
-        motors = body_of(config.replace(actuation="torque"))
+        motors = configured_character(config.replace(actuation="torque"))
         found = standing_reference(
             motors, joints=config.joints, control_dt=config.control_dt
         )
@@ -266,7 +266,7 @@ def _built(
     del stamp  # part of the key: a changed file is read again
     if config.character == "myolegs":
         return _legs(path, config)
-    character, traits = body_of(config), config.traits
+    character, traits = configured_character(config), config.traits
     follows_one = not (traits.still or traits.commands)
     # The suite's other own walk, of textbook angles, falls within seconds.
     if traits.parameters or (

@@ -1,6 +1,6 @@
 """myolegs with gait parameters: weak and short muscles, and its poses as those of human23.
 
-Its walk is made by rounds of simulation that take minutes (`locomotion.muscle_walk`), so
+It follows the walk of the shipped `muscle_walk`, which took minutes of simulation, so
 that gait and lengths are fixed at those of the walk: only muscles have parameters here.
 """
 

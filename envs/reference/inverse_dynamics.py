@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from ambulo.configs.arrays import Floats
-from ambulo.envs.reference.joint_positions import joint_positions
+from ambulo.envs.reference.joint_positions import qpos_of
 from ambulo.motion.gaits.cycle import (
     Cycle,
     body_velocities,
@@ -68,7 +68,7 @@ def joint_state(cycle: Cycle, model: mujoco.MjModel) -> tuple[Floats, Floats]:
             qvel[:, at] = angular[:, j] @ model.jnt_axis[joint.id]
         else:
             qvel[:, at : at + 3] = angular[:, j]
-    return joint_positions(cycle, model), qvel
+    return qpos_of(cycle, model), qvel
 
 
 def inverse_dynamics(

@@ -11,7 +11,7 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 
 
-def joint_positions(moving: Cycle | Motion, model: mujoco.MjModel) -> Floats:
+def qpos_of(moving: Cycle | Motion, model: mujoco.MjModel) -> Floats:
     """MuJoCo's positions (N, nq) of a movement of the model's joints."""
     qpos = np.zeros((len(moving), model.nq))
     for j, name in enumerate(moving.skeleton.joints):
@@ -56,7 +56,7 @@ def motion_states(
     motion: Motion, model: mujoco.MjModel
 ) -> tuple[Floats, Floats, Floats]:
     """Positions (T, nq), velocities (T, nv) and accelerations (T, nv) of a motion."""
-    qpos = joint_positions(motion, model)
+    qpos = qpos_of(motion, model)
     return qpos, *derivatives(model, qpos, 1.0 / motion.fps)
 
 

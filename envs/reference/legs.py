@@ -27,7 +27,7 @@ from ambulo.motion.quaternion_kernels import (
     rotated,
     turn,
 )
-from ambulo.motion.retargeting.body import RetargetBody, body_of
+from ambulo.motion.retargeting.body import RetargetBody, retarget_body
 from ambulo.motion.retargeting.chains import eliminate
 from ambulo.motion.roles import SIDES, roles_of
 
@@ -97,7 +97,7 @@ def legs_of(character: Character) -> Legs:
             f"{character.name} has no legs that steps can be solved for: no joint is its "
             f"{', '.join(lacking)}; stand, imitate and track need none"
         )
-    body = body_of(skeleton)
+    body = retarget_body(skeleton)
     chains = [skeleton.path(0, body.parts[f"{side}_foot"])[1:] for side in SIDES]
     names = [[skeleton.joints[j] for j in chain] for chain in chains]
     if len(chains[0]) != len(chains[1]):

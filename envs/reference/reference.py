@@ -31,7 +31,7 @@ from ambulo.envs.reference.clips.survival import (
     survival,
 )
 from ambulo.envs.reference.inverse_dynamics import ground_reaction
-from ambulo.envs.reference.joint_positions import joint_positions
+from ambulo.envs.reference.joint_positions import qpos_of
 from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle
 from ambulo.envs.reference.reference_file import (
     Gait,
@@ -272,7 +272,7 @@ def standing_positions(character: Character) -> Floats:
         return character.standing
     if "left_thigh" in roles_of(character.skeleton):
         cycle = standing_cycle(character.skeleton, character.soles)
-        return np.asarray(joint_positions(cycle, model)[0])
+        return np.asarray(qpos_of(cycle, model)[0])
     qpos = np.array(model.qpos0)
     names = {model.joint(joint).name for joint in range(model.njnt)}
     for joint, angle in BENT_LEGS.items():

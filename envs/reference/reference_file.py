@@ -53,7 +53,7 @@ class Gait:
     controller: BalanceController | None
     """What keeps the body on it; None: nothing."""
     report: dict[str, float]
-    """How physical the cycle is (`motion.reference.prepare.ReferenceReport`)."""
+    """How physical the cycle is (`envs.reference.prepare.ReferenceReport`)."""
     name: str = ""
     """Which clip it is, where a reference holds several."""
     captured: ReferenceTable | None = None

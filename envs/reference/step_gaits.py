@@ -17,8 +17,8 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.foot_steering import STANCE, turning_wave
 from ambulo.envs.reference.joint_positions import (
     body_places,
-    joint_positions,
     motion_of_positions,
+    qpos_of,
 )
 from ambulo.envs.reference.legs import WIDTH, Legs, ankle_places, legs_of, set_feet
 from ambulo.motion.gaits.cycle import Cycle
@@ -193,7 +193,7 @@ def _over_feet(
     )
     ankles = feet + np.array([0.0, 0.0, ankle])
     for _ in range(ROUNDS):
-        qpos = joint_positions(cycle, character.model)
+        qpos = qpos_of(cycle, character.model)
         set_feet(legs, qpos, ankles)
         motion = motion_of_positions(qpos, character.model, skeleton, cycle.fps)
         com = _centre(motion, qpos, character)
@@ -202,7 +202,7 @@ def _over_feet(
             target = _pendulum(goal, GRAVITY / float(com[:, 2].mean()), period)
         root = motion.root_positions + np.c_[target - com[:, :2], np.zeros(SAMPLES)]
         cycle = Cycle(skeleton, period, np.zeros(3), root, motion.rotations)
-    qpos = joint_positions(cycle, character.model)
+    qpos = qpos_of(cycle, character.model)
     set_feet(legs, qpos, ankles)
     motion = motion_of_positions(qpos, character.model, skeleton, cycle.fps)
     progress = np.arange(SAMPLES)[:, None] / SAMPLES * stride
@@ -235,7 +235,7 @@ def _sole(character: Character, legs: Legs) -> tuple[float, float]:
         still = motion_of_positions(rows, character.model, skeleton, 1.0).rotations
     cycle = Cycle(skeleton, 1.0, np.zeros(3), np.zeros((1, 3)), still)
     places = sole_places(cycle, soles)[0]
-    ankle = ankle_places(legs, joint_positions(cycle, character.model))[0, 0]
+    ankle = ankle_places(legs, qpos_of(cycle, character.model))[0, 0]
     heel, toe = places[:, 0].min(), places[:, 0].max()
     share = heel + FOOT_SHARE * (toe - heel) - ankle[0]
     return float(ankle[2] - places[:, 2].min() - DEPTH), float(share)

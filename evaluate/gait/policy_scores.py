@@ -12,7 +12,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.gait import gait_space
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.sampling import random_parameters
@@ -67,7 +67,11 @@ def play_bodies(
     """
     count = len(values)
     batch = GaitBatch(
-        config, healthy, body_of(config.environment), num_envs=count, parameters=values
+        config,
+        healthy,
+        configured_character(config.environment),
+        num_envs=count,
+        parameters=values,
     )
     batch.seed([seed + i for i in range(count)])
     batch.reset(np.arange(count))

@@ -33,7 +33,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     undisturbed,
 )
 from ambulo.evaluate.locomotion.pushes import push_recovery
-from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.body import retarget_body
 from ambulo.motion.retargeting.lengths import leg_length
 from ambulo.motion.roles import map_of
 from ambulo.muscle.coupling import joint_coupling
@@ -206,7 +206,7 @@ def check_body(
         axes=character.model.nv - 6,
         mass=float(character.model.body_mass.sum()),
         height=top_of(character.model, data),
-        legs=leg_length(body_of(character.skeleton)),
+        legs=leg_length(retarget_body(character.skeleton)),
         confidence=1.0 if record is None else record.confidence,
         ahead=(1.0, 0.0, 0.0) if record is None else record.ahead,
         up=(0.0, 0.0, 1.0) if record is None else record.up,

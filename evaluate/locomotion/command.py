@@ -13,7 +13,7 @@ from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.reference import Reference
 from ambulo.evaluate.locomotion.evaluation import (
     BASELINES,
@@ -98,7 +98,7 @@ def run(request: EvalRequest) -> EvalOutcome:
     scores = {name: score(r, args.seed) for name, r in recordings.items()}
     pushes = _push(request, subjects, pushed, impulses)
     config = subjects[POLICY].config
-    tried_changes = suite(groups, config, body_of(config.environment))
+    tried_changes = suite(groups, config, configured_character(config.environment))
     changed = _perturb(request, subjects, tried_changes)
     tried = run_trials(trials, subjects, args.seed, args.episodes)
     envs = args.num_envs or NUM_ENVS
@@ -143,7 +143,7 @@ def _subjects(request: EvalRequest) -> dict[str, LocomotionSubject]:
     model = load_locomotion(file)
     try:
         agent = LocomotionAgent(model, str(file))
-        body_of(agent.config.environment)
+        configured_character(agent.config.environment)
     except ConfigError as error:
         raise ModelFileError(f"{file}: {error}") from None
     references: tuple[Reference | None, ...] = stored_references(model, str(file))
@@ -269,7 +269,7 @@ def _film(
     """Film the first episode until its end or a fall."""
     from ambulo.viz.body_film import write_gait_film
 
-    character = body_of(environment)
+    character = configured_character(environment)
     last = max(1, int(recording.standing[:, 0].sum()))
     console.print(
         f"filming {last * recording.dt:.0f} s "

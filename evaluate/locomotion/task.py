@@ -24,9 +24,9 @@ from ambulo.envs.locomotion.extra_parts import history_part
 from ambulo.envs.locomotion.joined import several_references
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.reference.configured import (
-    body_of,
     check_reference_frames,
     chosen_cycle,
+    configured_character,
     reference_of,
 )
 from ambulo.envs.reference.reference import (
@@ -70,7 +70,7 @@ def references_for(config: LocomotionConfig) -> References:
     if teacher is not None and env.traits.controller:
         env = config.override("environment", balance_law=True).environment
     if env.clips:
-        return (reference_of(env, body_of(env)),)
+        return (reference_of(env, configured_character(env)),)
     others = [
         env.replace(reference=name, reference_frames=None)
         for name in env.more_references
@@ -82,7 +82,7 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     """Return the configured reference; announce it, since making one takes minutes."""
     check_reference_frames(env)
     path = None if env.reference is None else Path(env.reference)
-    body = body_of(env)
+    body = configured_character(env)
     ready = path is not None and (not path.is_file() or is_reference(path))
     if ready or env.character == "myolegs":  # whose walks tell it themselves
         return reference_of(env, body)

@@ -20,7 +20,7 @@ from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.reference.clips.clip_library import clip_library
 from ambulo.envs.reference.clips.raw_clip import plain_clip, raw_clip
 from ambulo.envs.reference.clips.read_clips import clip_files
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.envs.tasks.track_body.batch import AnyTrackBody, track_body
@@ -169,7 +169,7 @@ def quiet(config: LocomotionConfig, points: int | None) -> LocomotionConfig:
 
 
 def _body(config: LocomotionConfig) -> Character:
-    return body_of(config.environment)
+    return configured_character(config.environment)
 
 
 def _still(batch: LocomotionBatch) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Floats
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.reference_file import reference_from_bytes
 from ambulo.envs.tasks.track_body.batch import AnyTrackBody
@@ -125,7 +125,7 @@ def _clips(
     request: EvalRequest, policy: LocomotionAgent
 ) -> tuple[Reference, list[str]]:
     """The clips of `--clips`, or the one in the model file."""
-    args, character = request.args, body_of(policy.config.environment)
+    args, character = request.args, configured_character(policy.config.environment)
     if args.clips:
         paths = [resolve_path(path) for path in args.clips]
         return captured_clips(paths, character, args.seconds)

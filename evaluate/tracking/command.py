@@ -15,7 +15,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.reference.clips.read_clips import read_clips
-from ambulo.envs.reference.configured import body_of, check_reference
+from ambulo.envs.reference.configured import check_reference, configured_character
 from ambulo.envs.reference.reference_file import reference_from_bytes
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.figures import draw_perturbations
@@ -196,7 +196,7 @@ def _batch(request: EvalRequest, agent: LocomotionAgent) -> TrackBatch:
         push_interval=(NEVER, NEVER),
     )
     env = config.environment
-    character = body_of(env)
+    character = configured_character(env)
     if args.clips:
         paths = [resolve_path(path) for path in args.clips]
         reference = read_clips(paths, character, env.control_dt, frames=args.frames)

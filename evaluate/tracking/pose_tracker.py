@@ -12,8 +12,8 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.observation import AHEAD
 from ambulo.envs.reference.clips.pose_stream import PoseStream
-from ambulo.envs.reference.configured import body_of
-from ambulo.envs.reference.joint_positions import joint_positions
+from ambulo.envs.reference.configured import configured_character
+from ambulo.envs.reference.joint_positions import qpos_of
 from ambulo.envs.reference.reference_file import reference_from_bytes
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.motion.motion import Motion
@@ -66,7 +66,7 @@ class PoseTracker:
         if delay < 1:
             raise ConfigError(f"delay = {delay}: at least 1 control step")
         self._agent, self._delay = agent, delay
-        character = body_of(env)
+        character = configured_character(env)
         self.character = character
         """The body."""
         self._stream = PoseStream(character, env.substeps, seconds=seconds)
@@ -94,9 +94,7 @@ class PoseTracker:
     def poses(self, motion: Motion) -> Floats:
         """The poses of a motion of any skeleton for `step`. Shape (T, nq)."""
         on_body = retarget(motion, self.character.skeleton).motion
-        return joint_positions(
-            resample(on_body, 1.0 / self.control_dt), self.character.model
-        )
+        return qpos_of(resample(on_body, 1.0 / self.control_dt), self.character.model)
 
     def reset(self, pose: Floats) -> None:
         """Put the body into a pose, MuJoCo's positions (nq,), which begins the stream."""

@@ -1,4 +1,4 @@
-"""Compiled: Levenberg-Marquardt steps of one character after the other.
+"""Compiled: the linear system of a Levenberg-Marquardt step; `descend` has the loop.
 
 Each step solves, over rotations d of the joints and the displacement of the root,
 

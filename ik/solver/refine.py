@@ -86,7 +86,7 @@ class Solution:
 
 
 @lru_cache(maxsize=16)
-def body_of(rig: Rig) -> Body:
+def kernel_body(rig: Rig) -> Body:
     """The arrays of `rig` for the kernels, read-only."""
     count, rows = len(rig), len(TARGETS)
     tree = np.zeros((count, 2 + rows), dtype=np.int64)
@@ -178,7 +178,7 @@ def refine_in_place(
     reached = np.empty((count, rows), dtype=np.bool_)
     taken = np.empty(count, dtype=np.int64)
     refine_batch(
-        body_of(rig),
+        kernel_body(rig),
         ORDER,
         config.settings,
         steps,

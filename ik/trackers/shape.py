@@ -16,7 +16,7 @@ from ambulo.configs.arrays import Floats, Ints, Singles
 from ambulo.configs.errors import IKError, MotionError
 from ambulo.ik.avatar.layout import CLAVICLES, FORE, THIGHS, THUMB
 from ambulo.ik.trackers.sizes import CORRECTION, VARIANCE
-from ambulo.motion.retargeting.body import SIDES, RetargetBody, body_of
+from ambulo.motion.retargeting.body import SIDES, RetargetBody, retarget_body
 from ambulo.motion.retargeting.lengths import leg_length
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
@@ -120,7 +120,7 @@ def shape_of(skeleton: Skeleton) -> BodyShape:
     Raises:
         MotionError: It lacks hips, thighs or legs, or its proportions are no person's.
     """
-    body, human = body_of(skeleton), body_of(_human())
+    body, human = retarget_body(skeleton), retarget_body(_human())
     leg = leg_length(body) / leg_length(human)
     trunk = _ratio(
         body, human, (("hips", "chest"), ("chest", "neck"), ("neck", "head"))

@@ -18,7 +18,7 @@ from ambulo.motion.gaits.cycle import Cycle, resynthesized
 from ambulo.motion.gaits.soles import DEPTH, Soles
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import SIDES, body_of
+from ambulo.motion.retargeting.body import SIDES, retarget_body
 from ambulo.motion.retargeting.refine import (
     AIM,
     ANKLE,
@@ -94,7 +94,7 @@ def with_shifted_feet(motion: Motion, shifts: Floats) -> Motion:
     By the refinement of the retargeting: soles keep their orientation, other joints their
     position.
     """
-    body = body_of(motion.skeleton)
+    body = retarget_body(motion.skeleton)
     places, turns = motion_kinematics(motion)
     goals = places.copy()
     weights = np.full(places.shape[:2], POSITION)

@@ -11,7 +11,7 @@ from ambulo.motion.gaits.cycle import Cycle, derivative, fourier_waves
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.mass import center_of_mass
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.body import retarget_body
 from ambulo.motion.retargeting.feet import sole_normal
 from ambulo.motion.retargeting.turning import turn_part
 from ambulo.motion.roles import SIDES
@@ -106,7 +106,7 @@ def flat_soles(cycle: Cycle, soles: Soles) -> tuple[Cycle, Floats]:
     """
     rotations = cycle.rotations.copy()
     angles = np.zeros(2)
-    body = body_of(cycle.skeleton)
+    body = retarget_body(cycle.skeleton)
     standing = stance(cycle, soles)
     _, turns = cycle.kinematics()
     up = np.array([0.0, 0.0, 1.0])
@@ -131,7 +131,7 @@ def with_level_soles(motion: Motion, soles: Soles) -> Motion:
     Retargeting knows the feet's joints alone: on a foot whose heel is higher than its toes at
     rest, a body would stand on its toes.
     """
-    rotations, body = motion.rotations.copy(), body_of(motion.skeleton)
+    rotations, body = motion.rotations.copy(), retarget_body(motion.skeleton)
     at, up = list(soles.joints), np.array([0.0, 0.0, 1.0])
     places = body.positions[at] + quat_rotate(body.orientations[at], soles.offsets)
     for foot, side in enumerate(SIDES):

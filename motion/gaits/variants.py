@@ -19,7 +19,7 @@ from ambulo.motion.gaits.soles import (
 )
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.mass import center_of_mass
-from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.body import retarget_body
 from ambulo.motion.retargeting.turning import bend_part
 from ambulo.motion.roles import SIDES, roles_of
 from ambulo.motion.rotations import quat_about_mean, quat_from_rotvec, quat_multiply
@@ -58,7 +58,7 @@ def with_lifted_feet(cycle: Cycle, soles: Soles, fraction: float) -> Cycle:
 
     A leg bends in proportion to its foot's speed: not in stance, fully in mid-swing.
     """
-    body, sides = body_of(cycle.skeleton), np.array(soles.sides)
+    body, sides = retarget_body(cycle.skeleton), np.array(soles.sides)
     ahead = sole_velocities(cycle, soles)[..., 0]
     rotations = cycle.rotations.copy()
     for foot, side in enumerate(SIDES):

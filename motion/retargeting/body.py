@@ -202,7 +202,7 @@ class RetargetBody:
         return hinge_axes(self.skeleton)
 
 
-def body_of(skeleton: Skeleton) -> RetargetBody:
+def retarget_body(skeleton: Skeleton) -> RetargetBody:
     """`skeleton` at rest with its roles.
 
     Raises:

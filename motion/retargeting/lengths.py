@@ -6,7 +6,13 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
-from ambulo.motion.retargeting.body import LIMBS, SHORT, SIDES, RetargetBody, body_of
+from ambulo.motion.retargeting.body import (
+    LIMBS,
+    SHORT,
+    SIDES,
+    RetargetBody,
+    retarget_body,
+)
 from ambulo.motion.retargeting.ground import lowest_at_rest
 from ambulo.motion.rotations import quat_between, quat_conjugate, quat_rotate
 from ambulo.motion.skeleton import Skeleton
@@ -58,7 +64,7 @@ def fitted(source: RetargetBody, target: RetargetBody) -> RetargetBody:
     for tip, joint in enumerate(skeleton.tip_parents):
         tips[tip] = skeleton.tips[tip] * scales[joint]
     grown = skeleton.replace(offsets=offsets, tips=tips)
-    return body_of(_grounded(grown, target.skeleton))
+    return retarget_body(_grounded(grown, target.skeleton))
 
 
 def comparable(source: RetargetBody, body: RetargetBody) -> list[str]:
@@ -144,6 +150,6 @@ def _fit_foot(
 def _grounded(skeleton: Skeleton, like: Skeleton) -> Skeleton:
     """Return `skeleton` with its root so high that its soles rest as those of `like`."""
     offsets = skeleton.offsets.copy()
-    low = lowest_at_rest(body_of(skeleton)) - offsets[0, 2]
-    offsets[0, 2] = lowest_at_rest(body_of(like)) - low
+    low = lowest_at_rest(retarget_body(skeleton)) - offsets[0, 2]
+    offsets[0, 2] = lowest_at_rest(retarget_body(like)) - low
     return skeleton.replace(offsets=offsets)

@@ -20,8 +20,8 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.body import (
     SIDES,
     RetargetBody,
-    body_of,
     broken_limbs,
+    retarget_body,
 )
 from ambulo.motion.retargeting.feet import align_feet, flattened, plant_toes
 from ambulo.motion.retargeting.ground import (
@@ -136,7 +136,7 @@ def retarget(
     """
     given = motion if isinstance(motion, Source) else prepared(motion)
     captured = given.motion
-    source, body = body_of(captured.skeleton), body_of(target)
+    source, body = retarget_body(captured.skeleton), retarget_body(target)
     missing = tuple(r for r in missing_roles(source.skeleton) if r in body.roles)
     given = given.noted(_missing_text(missing, source))
     source, note = _led(source, body)

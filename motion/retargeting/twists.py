@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import SHORT, SIDES, RetargetBody, body_of
+from ambulo.motion.retargeting.body import SHORT, SIDES, RetargetBody, retarget_body
 from ambulo.motion.retargeting.transfer import source_hinge, turns_of
 from ambulo.motion.rotations import (
     quat_angle,
@@ -85,7 +85,7 @@ def untwisted(motion: Motion) -> Motion:
     Raises:
         MotionError: The skeleton lacks hips or thighs.
     """
-    body = body_of(motion.skeleton)
+    body = retarget_body(motion.skeleton)
     return turned_back(body, motion, motion_kinematics(motion)[1])
 
 

@@ -100,7 +100,7 @@ class GaitNetwork:
         """
         return self.to_motion(self.vector(**named), cycles, fps)
 
-    def motion_of(self, params: ArrayLike, cycles: int = 2) -> Floats:
+    def frames(self, params: ArrayLike, cycles: int = 2) -> Floats:
         """Frames (30 cycles, 101) of `params` (P,), in their units; rotations are valid.
 
         Raises:

@@ -52,7 +52,9 @@ class ModelSpec(Generic[H]):
 
     def is_named(self, kind: object) -> bool:
         """Return whether `kind` is this kind's name, or that of earlier versions."""
-        former = self.header.former_kind if issubclass(self.header, FileHeader) else None
+        former = (
+            self.header.former_kind if issubclass(self.header, FileHeader) else None
+        )
         return kind is not None and kind in (self.kind, former)
 
     def owns(self, raw: RawHeader) -> bool:

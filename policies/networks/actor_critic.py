@@ -24,8 +24,11 @@ from ambulo.policies.networks.observation_encoder import ObservationEncoder
 Evaluation = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
 """Values (B, 1), log-probabilities (B,), entropy (B,), and route error (B,)."""
 
-ROUTE_TARGETS = 3
-"""Numbers that the auxiliary head predicts: direction of the way (2), log(1 + detour)."""
+ROUTE_COLUMNS = (1, 2, 5)
+"""Direction and detour of the shortest way among the critic's own numbers.
+
+`envs.vr.task.observation.PRIVILEGED` has their order.
+"""
 
 
 def bounded(mean: Tensor, bound: tuple[float, float] | None) -> Tensor:
@@ -142,7 +145,9 @@ class NavigationPolicy(ActorCritic):
     def _build(self, lr_schedule: Any) -> None:
         super()._build(lr_schedule)
         if self._branches[0] > self.actor_size:
-            self.route_net = nn.Linear(self.mlp_extractor.latent_dim_pi, ROUTE_TARGETS)
+            self.route_net = nn.Linear(
+                self.mlp_extractor.latent_dim_pi, len(ROUTE_COLUMNS)
+            )
             self.optimizer.add_param_group({"params": self.route_net.parameters()})
 
     @property
@@ -194,9 +199,9 @@ class NavigationPolicy(ActorCritic):
         values = self.value_net(latent_vf)
         if self.route_net is None:
             return values, log_prob, entropy, None
-        at = self.mlp_extractor.actor_size
-        way, detour = obs[:, at + 1 : at + 3], obs[:, at + 5 : at + 6]
-        target = torch.cat([way, torch.log1p(detour.clamp(min=0.0))], dim=1)
+        columns = [self.mlp_extractor.actor_size + column for column in ROUTE_COLUMNS]
+        target = obs[:, columns]
+        target[:, 2] = torch.log1p(target[:, 2].clamp(min=0.0))
         error = (self.route_net(latent_pi) - target).square().mean(dim=1)
         return values, log_prob, entropy, error
 

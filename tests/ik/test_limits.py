@@ -9,7 +9,7 @@ import torch
 from ambulo.ik.kernels.limits import clamp_one, is_outside, limit_normals
 from ambulo.ik.limits import clamp, violation
 from ambulo.ik.rig import load_rig
-from ambulo.ik.solver.refine import body_of
+from ambulo.ik.solver.refine import kernel_body
 from ambulo.motion.rotations import (
     SwingTwist,
     from_swing_twist,
@@ -105,7 +105,7 @@ def test_hinge_keeps_its_flexion_when_it_leaves_sideways() -> None:
 
 def test_kernel_clamps_to_the_same_place() -> None:
     q = random_rotations(200)
-    table = body_of(RIG).table
+    table = kernel_body(RIG).table
     wanted = clamp(RIG, q)
     for b in range(len(q)):
         for j in range(1, len(RIG)):
@@ -118,7 +118,7 @@ def test_kernel_clamps_to_the_same_place() -> None:
 
 
 def test_normals_point_where_the_limits_are_left() -> None:
-    table = body_of(RIG).table
+    table = kernel_body(RIG).table
     step = 1e-6
     for parts in ((60.0, 40.0, 50.0), (-40.0, -100.0, -60.0), (80.0, 30.0, -30.0)):
         q = from_swing_twist(SwingTwist(*np.deg2rad(parts)))

@@ -21,7 +21,7 @@ from ambulo.configs.errors import MotionError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.reading import read_regular
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.sampling import random_parameters
@@ -153,7 +153,7 @@ def _bodies(
         MotionError: No parameters could be found whose gaits can be made.
     """
     reference = reference_from_bytes(plan.reference, "roll-out")
-    character = body_of(config.environment)
+    character = configured_character(config.environment)
     problem: MotionError | None = None
     for _ in range(TRIES):
         values = random_parameters(config, reference, rng, plan.per_job)

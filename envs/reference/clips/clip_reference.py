@@ -26,8 +26,8 @@ from ambulo.envs.reference.clips.survival import (
     survival,
 )
 from ambulo.envs.reference.joint_positions import (
-    joint_positions,
     motion_of_positions,
+    qpos_of,
 )
 from ambulo.envs.reference.reference_file import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
@@ -130,7 +130,7 @@ def clip_reference(
         motion_of_positions(
             qpos[:count:every], character.model, character.skeleton, 1.0 / control_dt
         )
-        for qpos in (joint_positions(raw.lifted, character.model), fitted.table.qpos)
+        for qpos in (qpos_of(raw.lifted, character.model), fitted.table.qpos)
     )
     fell = _fallen(fitted, raw, character)[::every]
     falls_at = float(np.argmax(fell) * control_dt) if fell.any() else None

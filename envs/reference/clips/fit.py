@@ -1,7 +1,7 @@
 """A clip or cycle as a movement that the simulated body really makes: windowed iterative LQR.
 
 The body is simulated from the clip's first state. Every few control steps the offsets of the
-next twenty joint targets are improved (`regulator.improve`), with the cost to go of a
+next twenty joint targets are improved (`balance.improve`), with the cost to go of a
 regulator along the whole clip behind the window, and some are taken. What comes out is
 a reference like any other: states at the rate of the physics, the torques that were wanted,
 and gains of the regulator along it. No force holds the root.

@@ -23,9 +23,9 @@ from ambulo.envs.reference.inverse_dynamics import (
 )
 from ambulo.envs.reference.joint_positions import (
     derivatives,
-    joint_positions,
     motion_of_positions,
     motion_states,
+    qpos_of,
     velocities,
 )
 from ambulo.envs.reference.linearization import stands
@@ -108,7 +108,7 @@ def plain_clip(motion: Motion, character: Character) -> ReferenceTable:
     model = character.model
     dt = float(model.opt.timestep)
     smooth = smoothed(motion, min(PLAIN_CUTOFF, 0.4 * motion.fps))
-    qpos = joint_positions(resample(smooth, 1.0 / dt), model)
+    qpos = qpos_of(resample(smooth, 1.0 / dt), model)
     qpos[:, 2] -= DEPTH + np.percentile(lowest_points(qpos, character), FLOOR)
     qvel = velocities(model, qpos, dt)
     period, still = (len(qpos) - 1) * dt, np.zeros_like(qvel)
@@ -153,7 +153,7 @@ def raw_clip(motion: Motion, character: Character) -> RawClip:
     needed = motion_states(standing, model)
     force = missing_force(needed, character)
     settled, shift = balanced(standing, character)
-    qpos = joint_positions(settled, model)
+    qpos = qpos_of(settled, model)
     keep_within_limits(qpos, model)
     qvel, qacc = derivatives(model, qpos, dt)
     torque = _without_ground_reaction((qpos, qvel, qacc), character)
@@ -189,7 +189,7 @@ def lifted_clip(
     """
     model, dt = character.model, float(character.model.opt.timestep)
     smooth = smoothed(motion, min(STATE_CUTOFF, 0.4 * motion.fps))
-    qpos = joint_positions(resample(smooth, 1.0 / dt), model)
+    qpos = qpos_of(resample(smooth, 1.0 / dt), model)
     beyond = keep_within_limits(qpos, model)
     _slow_down(qpos, character)
     smooth = motion_of_positions(qpos, model, motion.skeleton, 1.0 / dt)

@@ -18,8 +18,8 @@ from ambulo.envs.reference.clips.clip_library import ClipLibrary, joined_clips
 from ambulo.envs.reference.clips.raw_clip import keep_within_limits
 from ambulo.envs.reference.joint_positions import (
     body_places,
-    joint_positions,
     motion_of_positions,
+    qpos_of,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
@@ -123,7 +123,7 @@ def _tracked(
         resample(captured, SAMPLES * rate), settings.points,
         noise=settings.tracker_noise, seed=seed,
     )  # fmt: skip
-    poses = joint_positions(poses_of(track, character, network), model)[::SAMPLES]
+    poses = qpos_of(poses_of(track, character, network), model)[::SAMPLES]
     keep_within_limits(poses, model)
     knots = len(poses)
     warm = min(round(WARM_UP * rate), knots // 4)

@@ -146,7 +146,7 @@ def test_a_clip_is_seen_as_the_network_sees_it(model: Path, space: GaitSpace) ->
     motion = network.to_motion(values, 6, fps=60.0)
     observed = observe(motion, network)
     assert len(observed) > 2
-    said = network.motion_of(values)
+    said = network.frames(values)
     for one in observed:
         assert one.measured["stride"] == pytest.approx(1.15, abs=0.03)
         assert one.measured["cadence"] == pytest.approx(0.9, abs=0.01)

@@ -14,7 +14,7 @@ import ambulo.envs  # noqa: F401
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.build import make_batch
-from ambulo.envs.reference.configured import body_of, with_body
+from ambulo.envs.reference.configured import configured_character, with_body
 
 
 @pytest.fixture
@@ -60,8 +60,11 @@ def test_settings_carry_the_body_and_need_its_file_no_more(file: Path) -> None:
     config = with_body(LocomotionConfig().override("environment", character=str(file)))
     file.unlink()
     again = LocomotionConfig.model_validate(json.loads(config.to_json()))
-    assert body_of(again.environment).name == body_of(config.environment).name
+    assert (
+        configured_character(again.environment).name
+        == configured_character(config.environment).name
+    )
     assert with_body(again) == again
     other = again.override("environment", character=str(file.with_name("other.xml")))
     with pytest.raises(ConfigError, match=r"other\.xml: cannot be read"):
-        body_of(other.environment)
+        configured_character(other.environment)

@@ -20,7 +20,7 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference import cached, configured
 from ambulo.envs.reference.cached import cache_folder, cache_key, cached_reference
-from ambulo.envs.reference.configured import body_of, reference_of
+from ambulo.envs.reference.configured import configured_character, reference_of
 from ambulo.envs.reference.reference import Reference, standing_reference
 
 MAKER = """
@@ -99,9 +99,9 @@ def test_warnings_about_a_clip_are_kept_with_its_reference(
 def test_what_is_read_is_what_was_made(folder: Path, family: Reference) -> None:
     """Bit for bit, with one gait or several, with balance controllers or without."""
     config = LocomotionEnvironmentConfig(task="stand")
-    made = reference_of(config, body_of(config))
+    made = reference_of(config, configured_character(config))
     configured._built.cache_clear()
-    read = reference_of(config, body_of(config))
+    read = reference_of(config, configured_character(config))
     assert len(list(folder.glob("*.npz"))) == 1
     held = tuple(replace(gait, controller=made.controller) for gait in family.gaits)
     several = replace(family, gaits=held)

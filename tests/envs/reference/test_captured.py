@@ -14,7 +14,11 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference import configured
 from ambulo.envs.reference.captured import CapturedCycle, captured_cycle
-from ambulo.envs.reference.configured import body_of, chosen_cycle, reference_of
+from ambulo.envs.reference.configured import (
+    chosen_cycle,
+    configured_character,
+    reference_of,
+)
 from ambulo.envs.reference.prepare import WARN_SLIP, physical_cycle
 from ambulo.envs.reference.reference import build_reference
 from ambulo.motion.formats.files import write_motion
@@ -154,14 +158,16 @@ def test_frames_of_the_configuration(
     monkeypatch.setattr(
         configured, "build_reference", partial(build_reference, balance=False)
     )
-    whole = reference_of(config.replace(reference_frames=None), body_of(config))
-    part = reference_of(config, body_of(config))
+    whole = reference_of(
+        config.replace(reference_frames=None), configured_character(config)
+    )
+    part = reference_of(config, configured_character(config))
     assert whole.report["first_frame"] < 150 <= part.report["first_frame"]
     for wrong in (config.replace(reference=None), config.replace(task="stand")):
         with pytest.raises(
             ConfigError, match="reference_frames = 150: cuts a motion clip"
         ):
-            reference_of(wrong, body_of(wrong))
+            reference_of(wrong, configured_character(wrong))
     with pytest.raises(ConfigError, match="reference_frames"):
         config.replace(reference_frames="half")
 

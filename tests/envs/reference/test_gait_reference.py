@@ -3,7 +3,7 @@ import numpy as np
 from ambulo.configs.gait import gait_space
 from ambulo.envs.characters.gait_body import gait_body, strength
 from ambulo.envs.reference.clips.survival import Disturbance, survival
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.gait_reference import (
     gait_reference,
     healthy_gait,
@@ -42,7 +42,7 @@ def test_joint_states_go_with_strength(config, reference):
     batch = GaitBatch(
         config,
         reference,
-        body_of(config.environment),
+        configured_character(config.environment),
         num_envs=2,
         parameters=np.stack([SPACE.default, small]),
     )

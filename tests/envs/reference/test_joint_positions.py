@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.joint_positions import joint_positions, motion_of_positions
+from ambulo.envs.reference.joint_positions import motion_of_positions, qpos_of
 
 
 def test_there_and_back(character: Character) -> None:
@@ -19,4 +19,4 @@ def test_there_and_back(character: Character) -> None:
             quat /= np.linalg.norm(quat, axis=1, keepdims=True)
     motion = motion_of_positions(qpos, model, character.skeleton, 30.0)
     assert motion.fps == 30.0
-    np.testing.assert_allclose(joint_positions(motion, model), qpos, atol=1e-12)
+    np.testing.assert_allclose(qpos_of(motion, model), qpos, atol=1e-12)

@@ -12,7 +12,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference import configured
-from ambulo.envs.reference.configured import body_of, reference_of
+from ambulo.envs.reference.configured import configured_character, reference_of
 from ambulo.envs.reference.reference import Reference
 
 LEGS = LocomotionEnvironmentConfig(character="myolegs", actuation="muscle")
@@ -28,7 +28,7 @@ def falls(batch: Any) -> bool:
 @pytest.fixture(scope="module")
 def standing() -> Reference:
     config = LEGS.replace(task="stand")
-    return reference_of(config, body_of(config))
+    return reference_of(config, configured_character(config))
 
 
 @pytest.mark.integration

@@ -12,7 +12,7 @@ from fixtures.untrained import save_untrained
 
 from ambulo.configs.gait import gait_space
 from ambulo.configs.presets.locomotion import preset
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.batch import GaitBatch
@@ -36,7 +36,7 @@ def healthy() -> Reference:
 @pytest.fixture(scope="module")
 def model(healthy: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A fresh policy, which plays actions of 0."""
-    body = body_of(CONFIG.environment)
+    body = configured_character(CONFIG.environment)
     batch = GaitBatch(CONFIG, healthy, body, num_envs=1)
     file = tmp_path_factory.mktemp("model") / "gait.zip"
     return save_untrained(file, CONFIG, batch, healthy)

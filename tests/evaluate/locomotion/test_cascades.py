@@ -16,7 +16,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import preset
-from ambulo.envs.reference.configured import body_of, reference_of
+from ambulo.envs.reference.configured import configured_character, reference_of
 from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.gait.batch import GaitBatch
@@ -283,7 +283,10 @@ def test_the_shipped_cascade_corrects_the_weak_only() -> None:
     whole = load_gait_policy("gait_cascade")
     assert isinstance(whole, Cascade)
     config = last_agent(whole).config
-    body, reference = body_of(config.environment), healthy_of(last_agent(whole))
+    body, reference = (
+        configured_character(config.environment),
+        healthy_of(last_agent(whole)),
+    )
     space = whole.space
     low, _ = parameter_box(config.override("gait", sample=False), reference)
     weak = low.copy()
@@ -306,7 +309,7 @@ def test_joint_states_of_muscles_are_what_they_can_do() -> None:
     pytest.importorskip("myo_sim")
     space = gait_space("myolegs")
     config = preset("gait_muscle").override("environment", num_environments=2)
-    body = body_of(config.environment)
+    body = configured_character(config.environment)
     reference = reference_of(config.environment, body)
     weak = space.vector(force_vasti_left=0.3, force_vasti_right=0.3)
     for name in ("stride", "cadence"):

@@ -17,7 +17,7 @@ from ambulo.configs.errors import RenderError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.locomotion.build import make_batch
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.evaluate.command import main
@@ -209,7 +209,7 @@ def test_a_wrong_model_is_named(
 
 @pytest.mark.integration
 def test_film(tmp_path: Path) -> None:
-    character = body_of(CONFIG.environment)
+    character = configured_character(CONFIG.environment)
     poses = np.tile(character.model.qpos0, (4, 1))
     poses[:, 0] = np.linspace(0.0, 0.1, 4)
     with pytest.raises(RenderError, match=r"\.mp4 or \.gif"):

@@ -11,7 +11,7 @@ from fixtures.swaying import swaying_reference
 from fixtures.untrained import save_untrained
 
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.track_body.batch import track_body
 from ambulo.evaluate.command import main
@@ -25,14 +25,16 @@ CONFIG = CONFIG.override("network", net_arch=(8,))
 
 @pytest.fixture(scope="module")
 def clips() -> Reference:
-    return swaying_reference(body_of(CONFIG.environment))
+    return swaying_reference(configured_character(CONFIG.environment))
 
 
 @pytest.mark.integration
 def test_a_policy_is_evaluated_beside_baselines(
     clips: Reference, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    batch = track_body(CONFIG, clips, body_of(CONFIG.environment), num_envs=1)
+    batch = track_body(
+        CONFIG, clips, configured_character(CONFIG.environment), num_envs=1
+    )
     run = str(save_untrained(tmp_path / "model.zip", CONFIG, batch, clips))
     flags = ["--episodes", "1", "--baselines", "gaits", "--no-report", "--json"]
     assert main([run, *flags]) == 0

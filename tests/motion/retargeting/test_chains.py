@@ -13,7 +13,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.motion.euler import axis_quat
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.body import retarget_body
 from ambulo.motion.retargeting.chains import chain_rotations
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.roles import roles_of
@@ -84,9 +84,9 @@ def _first(human: Skeleton, joint: int, names: list[str]) -> str:
 def test_parts_of_hinges_turn_as_balls_do(
     walk_motion: Walk, order: str, gap: float, twists: float
 ) -> None:
-    walk, body = walk_motion(60), body_of(hinged(order, gap, twists))
+    walk, body = walk_motion(60), retarget_body(hinged(order, gap, twists))
     result = retarget(walk, body.skeleton, refine=False)
-    human = body_of(walk.skeleton)
+    human = retarget_body(walk.skeleton)
     ours, theirs = (motion_kinematics(m)[1] for m in (result.motion, walk))
     loose = {"spine", "neck", "left_clavicle", "right_clavicle"}
     for role in set(body.parts) - loose:
@@ -102,7 +102,7 @@ def test_a_walk_on_hinges_is_near_its_source(walk_motion: Walk) -> None:
 
 def test_a_hinge_belongs_to_the_nearer_joint_or_to_the_bone_it_twists() -> None:
     skeleton = hinged("YXZ", twists=0.9)
-    chains = body_of(skeleton).chains
+    chains = retarget_body(skeleton).chains
 
     def names(role: str) -> list[str]:
         return [skeleton.joints[joint] for joint in chains[role]]
@@ -135,7 +135,7 @@ def test_a_spine_of_one_hinge_is_part_of_the_chests_chain() -> None:
         tuple(above(full.parents[j]) for j in keep), offsets,
         orders=tuple(full.orders[j] for j in keep), roles=roles,
     )  # fmt: skip
-    chain = [one.joints[j] for j in body_of(one).chains["chest"]]
+    chain = [one.joints[j] for j in retarget_body(one).chains["chest"]]
     assert chain == ["Spine_Z", "Torso_Y", "Torso_X", "Torso_Z"]
 
 
@@ -145,8 +145,8 @@ def test_an_elbow_bent_at_rest_flexes_as_it_is_bent() -> None:
     rest, limits = human.rest.copy(), human.limits.copy()
     rest[elbow] = axis_quat("Z", np.array(-1.5))
     limits[human.angle_slices[elbow]] = (-1.0, 2.0)  # straight is at 1.5
-    bent = body_of(human.replace(rest=rest, limits=limits, roles=roles_of(human)))
-    axis, plain = bent.hinge("left_forearm"), body_of(human).hinge("left_forearm")
+    bent = retarget_body(human.replace(rest=rest, limits=limits, roles=roles_of(human)))
+    axis, plain = bent.hinge("left_forearm"), retarget_body(human).hinge("left_forearm")
     assert axis is not None
     assert plain is not None
     assert axis @ plain == pytest.approx(1.0)

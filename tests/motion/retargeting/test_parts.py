@@ -10,7 +10,7 @@ import pytest
 from ambulo.configs.errors import MotionError
 from ambulo.motion.euler import axis_quat
 from ambulo.motion.motion import Motion
-from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.body import retarget_body
 from ambulo.motion.retargeting.feet import flattened, sole_normal
 from ambulo.motion.retargeting.ground import (
     body_lift,
@@ -47,7 +47,7 @@ def test_a_body_faces_forward_whatever_its_rest_pose() -> None:
     skeleton = load_skeleton("human23")
     turned = skeleton.rest.copy()
     turned[0] = quat_from_yaw(np.array(2.0))
-    body, other = body_of(skeleton), body_of(skeleton.replace(rest=turned))
+    body, other = retarget_body(skeleton), retarget_body(skeleton.replace(rest=turned))
     assert quat_angle(other.orientations, body.orientations).max() < 1e-7
     np.testing.assert_allclose(
         other.positions - other.positions[0],
@@ -62,11 +62,14 @@ def test_thighs_one_above_the_other_are_refused() -> None:
     offsets[skeleton.index("FemurL")] = [0.0, 0.0, 0.1]
     offsets[skeleton.index("FemurR")] = [0.0, 0.0, -0.1]
     with pytest.raises(MotionError, match="side by side"):
-        body_of(skeleton.replace(offsets=offsets))
+        retarget_body(skeleton.replace(offsets=offsets))
 
 
 def test_hinges_are_those_of_the_skeletons() -> None:
-    human, rig = body_of(load_skeleton("human23")), body_of(load_skeleton("ik23"))
+    human, rig = (
+        retarget_body(load_skeleton("human23")),
+        retarget_body(load_skeleton("ik23")),
+    )
     for body in (human, rig):
         np.testing.assert_allclose(body.hinge("left_shin"), [0, 1, 0], atol=1e-6)
         np.testing.assert_allclose(body.hinge("right_forearm"), [0, 0, 1], atol=1e-6)
@@ -74,17 +77,17 @@ def test_hinges_are_those_of_the_skeletons() -> None:
         assert body.hinge("left_thigh") is None
     assert rig.is_ball("left_shin")
     assert not human.is_ball("left_shin")
-    assert body_of(load_skeleton("daz43")).hinge("left_shin") is None
+    assert retarget_body(load_skeleton("daz43")).hinge("left_shin") is None
 
 
 def test_the_legs_of_human23_are_as_long_as_its_file_says() -> None:
-    assert leg_length(body_of(load_skeleton("human23"))) == pytest.approx(
+    assert leg_length(retarget_body(load_skeleton("human23"))) == pytest.approx(
         0.4288 + 0.4305
     )
 
 
 def test_a_hinge_is_seen_in_the_motion(walk_motion: Walk) -> None:
-    body = body_of(walk_motion(1).skeleton)
+    body = retarget_body(walk_motion(1).skeleton)
     turns = still(len(body.skeleton), 50)
     guess = np.array([0.0, 0.0, 1.0])
     assert source_hinge(body, "left_forearm", turns, guess) is None
@@ -106,7 +109,10 @@ def test_a_hinge_is_seen_in_the_motion(walk_motion: Walk) -> None:
 
 def test_the_bend_of_a_spine_is_shared_along_it() -> None:
     # 20 degrees in each of lowerback and upperback; the chest stands upright again.
-    source, target = body_of(load_skeleton("cmu31")), body_of(load_skeleton("human23"))
+    source, target = (
+        retarget_body(load_skeleton("cmu31")),
+        retarget_body(load_skeleton("human23")),
+    )
     turns = still(len(source.skeleton))
     for name, degrees in (("lowerback", 20.0), ("upperback", 40.0)):
         turns[:, source.skeleton.index(name)] = axis_quat("Y", np.deg2rad([degrees]))
@@ -123,7 +129,7 @@ def test_the_bend_of_a_spine_is_shared_along_it() -> None:
 
 
 def test_a_hinge_leaves_to_its_child_what_it_cannot_do() -> None:
-    body = body_of(load_skeleton("human23"))
+    body = retarget_body(load_skeleton("human23"))
     skeleton = body.skeleton
     wanted = np.tile(body.orientations, (1, 1, 1))
     knee, ankle = skeleton.index("TibiaL"), skeleton.index("TalusL")
@@ -138,7 +144,7 @@ def test_a_hinge_leaves_to_its_child_what_it_cannot_do() -> None:
 
 @pytest.mark.parametrize("name", SKELETONS)
 def test_soles_lie_at_one_height_at_rest(name: str) -> None:
-    body = body_of(load_skeleton(name))
+    body = retarget_body(load_skeleton(name))
     low = lowest_at_rest(body)
     for side in ("left_", "right_"):
         heights = [
@@ -151,7 +157,7 @@ def test_soles_lie_at_one_height_at_rest(name: str) -> None:
 
 
 def test_the_sole_normal_is_the_one_that_stands_level() -> None:
-    body = body_of(load_skeleton("cmu31"))
+    body = retarget_body(load_skeleton("cmu31"))
     tilted = sole_normal(body, "left_", still(1)[0, :0])
     assert np.rad2deg(np.arccos(tilted[2])) == pytest.approx(20.0, abs=1.0)
     np.testing.assert_allclose(sole_normal(body, "left_", still(1)[0]), Z)
@@ -160,7 +166,7 @@ def test_the_sole_normal_is_the_one_that_stands_level() -> None:
 
 
 def test_only_standing_feet_near_level_are_flattened() -> None:
-    body = body_of(load_skeleton("human23"))
+    body = retarget_body(load_skeleton("human23"))
     skeleton = body.skeleton
     foot, toe = skeleton.index("TalusL"), skeleton.index("FootThumbL")
     wanted = np.tile(body.orientations, (60, 1, 1))

@@ -18,7 +18,7 @@ from ambulo.motion.kinematics import forward_kinematics, joint_positions
 from ambulo.motion.landmarks import below, body_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import mirror
-from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.body import retarget_body
 from ambulo.motion.retargeting.ground import sole_heights
 from ambulo.motion.retargeting.retarget import Retargeted, retarget
 from ambulo.motion.retargeting.source import Source
@@ -50,7 +50,7 @@ def soles(result: Retargeted) -> np.ndarray:
     placed = forward_kinematics(
         motion.skeleton, motion.root_positions, motion.rotations
     )
-    return sole_heights(body_of(motion.skeleton), *placed)
+    return sole_heights(retarget_body(motion.skeleton), *placed)
 
 
 def test_a_motion_on_its_own_skeleton_stays_as_it_is(walk_motion: Walk) -> None:
@@ -149,9 +149,9 @@ def test_hinges_stay_hinges_within_their_limits(walk_motion: Walk) -> None:
 
 def test_fitted_lengths_are_the_source_s(walk_motion: Walk) -> None:
     walk = walk_motion(60)
-    source = body_of(walk.skeleton)
+    source = retarget_body(walk.skeleton)
     result = retarget(walk, load_skeleton("human23"), fit_lengths=True)
-    fitted = body_of(result.motion.skeleton)
+    fitted = retarget_body(result.motion.skeleton)
     assert result.scale == pytest.approx(1.0)
     for start, end in (
         ("left_thigh", "left_shin"),

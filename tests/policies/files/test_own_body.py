@@ -13,7 +13,11 @@ from fixtures.untrained import save_untrained
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.build import make_batch
-from ambulo.envs.reference.configured import body_of, reference_of, with_body
+from ambulo.envs.reference.configured import (
+    configured_character,
+    reference_of,
+    with_body,
+)
 from ambulo.policies.agents.locomotion import load_locomotion
 
 
@@ -26,7 +30,7 @@ def model(tmp_path: Path) -> Path:
     config = with_body(LocomotionConfig.model_validate({"environment": settings}))
     file.unlink()
     env = config.environment
-    reference = reference_of(env, body_of(env))
+    reference = reference_of(env, configured_character(env))
     batch = make_batch(config, 1, seed=0, reference=reference)
     return save_untrained(tmp_path / "model.zip", config, batch, reference)
 
@@ -50,7 +54,7 @@ def edited(model: Path, **changes: object) -> Path:
 def test_model_brings_its_body_by_name_without_its_place(model: Path) -> None:
     env = load_locomotion(model).metadata.config.environment
     assert env.character == "my.xml"
-    assert body_of(env).skeleton.joints[0] == "pelvis"
+    assert configured_character(env).skeleton.joints[0] == "pelvis"
 
 
 @pytest.mark.integration
@@ -76,4 +80,4 @@ def test_model_whose_body_reads_files_is_refused(model: Path) -> None:
     )
     env = load_locomotion(edited(model, body=body)).metadata.config.environment
     with pytest.raises(ConfigError, match="its XML holds <include>"):
-        body_of(env)
+        configured_character(env)

@@ -83,7 +83,7 @@ def test_numpy_answers_as_torch(file: Path) -> None:
 
 
 def test_frames_are_rotations(file: Path) -> None:
-    frames = load_gait_network(file).motion_of(SPACE.default, cycles=3)
+    frames = load_gait_network(file).frames(SPACE.default, cycles=3)
     assert frames.shape == (90, 101)
     np.testing.assert_array_equal(frames[:30], frames[60:])
     rows = frames[:, :6].reshape(90, 2, 3)
@@ -210,7 +210,7 @@ def test_the_shipped_network_of_weak_muscles_walks() -> None:
         )
     assert len(network.held) == 13
     frames = [
-        network.motion_of(network.vector(force_gastrocnemius_left=force))
+        network.frames(network.vector(force_gastrocnemius_left=force))
         for force in (1.0, 0.1)
     ]
     assert speed_of(frames[0]) == pytest.approx(1.19, abs=0.05)
@@ -220,9 +220,9 @@ def test_the_shipped_network_of_weak_muscles_walks() -> None:
 def test_the_shipped_network_walks() -> None:
     with as_file(files("ambulo.shipped") / "gait_net" / "gait_net.zip") as path:
         network = load_gait_network(path, SPACE)
-    frames = network.motion_of(SPACE.default)
+    frames = network.frames(SPACE.default)
     assert float(speed_of(frames)) == pytest.approx(HEALTHY.speed, rel=0.06)
-    longer = network.motion_of(SPACE.vector(stride=1.25))
+    longer = network.frames(SPACE.vector(stride=1.25))
     assert float(speed_of(longer) / speed_of(frames)) == pytest.approx(1.25, rel=0.06)
     small = network.to_motion(SPACE.vector(**{"global": 0.85}), cycles=2)
     height = small.root_positions[:, 2].mean() / frames[:, 8].mean()

@@ -16,7 +16,7 @@ from ambulo.envs.characters.own.prepare import prepare_body
 from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.characters.own.settings import BodySettings
 from ambulo.envs.characters.registry import load_character
-from ambulo.motion.retargeting.body import body_of
+from ambulo.motion.retargeting.body import retarget_body
 
 
 def urdf(mesh: str = "", mass: float = 3.0) -> str:
@@ -108,7 +108,7 @@ def test_limits_that_say_nothing_leave_knees_and_elbows_as_peoples(
     assert body.standing is not None
     knee = int(body.model.jnt_qposadr[body.model.joint("left_knee").id])
     assert body.standing[knee] == pytest.approx(0.15, abs=0.05)
-    parts = body_of(body.skeleton)
+    parts = retarget_body(body.skeleton)
     knees, elbows = parts.hinge("left_shin"), parts.hinge("left_forearm")
     assert knees is not None
     assert elbows is not None
@@ -290,7 +290,9 @@ def test_a_dog_stands_on_its_front_feet_too(given: bool) -> None:
 def test_chains_are_those_that_retargeting_turns() -> None:
     skeleton = character_of(prepare_body(urdf())).skeleton
     several = {role: row for role, row in skeleton.chains.items() if len(row) > 1}
-    assert {r: tuple(row) for r, row in body_of(skeleton).chains.items()} == several
+    assert {
+        r: tuple(row) for r, row in retarget_body(skeleton).chains.items()
+    } == several
     assert {"left_thigh", "right_foot"} <= set(several)
     turned = [joint for row in skeleton.chains.values() for joint in row]
     assert sorted(turned) == list(range(len(skeleton)))  # each joint once

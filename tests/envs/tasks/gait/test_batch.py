@@ -5,7 +5,7 @@ import ambulo.envs  # noqa: F401
 from ambulo.configs.errors import GaitParameterError
 from ambulo.configs.gait import gait_space
 from ambulo.envs.locomotion.build import make_batch
-from ambulo.envs.reference.configured import body_of
+from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.envs.tasks.gait.group import PARAMETERS
 
@@ -73,7 +73,7 @@ def test_the_clock_follows_its_action(batch):
 
 def test_given_parameters_stay(config, reference):
     values = np.stack([SPACE.default, SPACE.vector(stride=0.9)])
-    character = body_of(config.environment)
+    character = configured_character(config.environment)
     made = GaitBatch(config, reference, character, num_envs=2, parameters=values)
     for _ in range(2):
         made.reset(np.arange(2))

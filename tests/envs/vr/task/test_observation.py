@@ -10,8 +10,9 @@ import pytest
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import EYE_HEIGHT
-from ambulo.envs.vr.task.observation import observation_layout, observe
+from ambulo.envs.vr.task.observation import PRIVILEGED, observation_layout, observe
 from ambulo.envs.vr.world.state import WorldState
+from ambulo.policies.networks.actor_critic import ROUTE_COLUMNS
 
 GUIDE = Path(__file__).parents[4] / "docs" / "vr_navigation.md"
 PUBLISHED = [
@@ -113,7 +114,10 @@ def test_privileged_numbers_come_last() -> None:
     """The actor's numbers do not move when the critic's are added."""
     layout = observation_layout(NavigationConfig())
     assert layout.full_size == layout.size + 6
-    assert list(layout.slices())[-1] == "detour"
+    names = [part.name for part in PRIVILEGED for _ in range(part.size)]
+    assert list(layout.slices())[-1] == names[-1]
+    expected = ["geodesic_direction", "geodesic_direction", "detour"]
+    assert [names[column] for column in ROUTE_COLUMNS] == expected
     assert len(layout.scales()) == layout.full_size
 
 

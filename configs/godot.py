@@ -59,7 +59,7 @@ class GameNetworkConfig(Config):
     """Hidden layer widths of actor and critic."""
     activation_fn: Literal["relu", "tanh", "elu", "silu"] = "tanh"
     """Hidden activation."""
-    log_std_init: float = 0.0
+    log_std_init: float = -0.5
     """Initial log standard deviation of each number of an action."""
     recurrent: Annotated[int, Field(ge=0, le=4096)] = 0
     """Units of a gated recurrent unit (GRU) behind the actor's first hidden layer; 0: none."""
@@ -147,7 +147,7 @@ class GodotPPOConfig(PPOConfig):
     """Minibatch size; capped at the size of one roll-out."""
     n_epochs: Count = 10
     """Passes over each roll-out."""
-    ent_coef: NonNegative = 1e-4
+    ent_coef: NonNegative = 1e-3
     """Weight of the entropy bonus."""
     reward_scale: Positive = 1.0
     """Factor on rewards inside the learner; logs and evaluation stay unscaled."""

@@ -16,7 +16,7 @@ from ambulo.envs.godot.agents.game import Game, GameStep
 from ambulo.envs.godot.agents.game_batch import GameBatch
 from ambulo.envs.godot.agents.link import GameSettings
 from ambulo.envs.godot.agents.spec import AgentKind, Rows
-from ambulo.envs.godot.agents.wire import Orders
+from ambulo.envs.godot.agents.wire import Restarts
 from ambulo.evaluate.game.agents import AgentsBatch
 
 TEAM = "@"
@@ -99,7 +99,7 @@ class KindsBatch(GameBatch):
             info = {**info, "is_success": np.zeros(self.num_envs, np.bool_)}
         return obs, reward, terminated, truncated, info
 
-    def _everyone(self, own: Orders, others: int) -> Orders:
+    def _everyone(self, own: Restarts, others: int) -> Restarts:
         return own
 
     def _of_own(self, values: NDArray[Any]) -> NDArray[Any]:

@@ -28,9 +28,9 @@ from ambulo.envs.godot.agents.wire import (
     NOW,
     TERMINATED,
     TRUNCATED,
-    Orders,
+    Restarts,
     StepReply,
-    orders,
+    restarts,
 )
 from ambulo.envs.godot.errors import BridgeFault
 from ambulo.envs.godot.fleet import EngineFleet
@@ -149,8 +149,8 @@ class Game(Closing):
         """Agents of a kind over all engines."""
         return self.engines * self.spec.kinds[kind].count
 
-    def reset(self, pairs: Orders) -> GameStep:
-        """Begin episodes where the `orders` of mode and seed (N, 2) say `NOW`.
+    def reset(self, pairs: Restarts) -> GameStep:
+        """Begin episodes where the `restarts` of mode and seed (N, 2) say `NOW`.
 
         An engine that broke down is started again first, and all of its agents begin.
 
@@ -166,7 +166,7 @@ class Game(Closing):
                         self._fleet.open(link)
                         link.lost = True
                     if link.lost:
-                        own = orders(NOW, own[:, 1])  # noqa: PLW2901
+                        own = restarts(NOW, own[:, 1])  # noqa: PLW2901
                     link.send("/agents/reset", own)
                     replies[link.number] = link.receive()
                     link.lost = False
@@ -175,11 +175,11 @@ class Game(Closing):
                     self._fleet.note(link, fault, "while agents were reset")
         return self._step(replies)
 
-    def step(self, pairs: Orders, actions: Sequence[Rows]) -> GameStep:
+    def step(self, pairs: Restarts, actions: Sequence[Rows]) -> GameStep:
         """Advance all agents by one step, in all engines at the same time.
 
         Args:
-            pairs: the `orders` of mode and seed (N, 2).
+            pairs: the `restarts` of mode and seed (N, 2).
             actions: of each kind, shape (N_k, action_size).
 
         Raises:
@@ -239,7 +239,7 @@ class Game(Closing):
         count = self.spec.kinds[kind].count
         return slice(link.number * count, (link.number + 1) * count)
 
-    def _of_engines(self, values: Orders) -> list[Orders]:
+    def _of_engines(self, values: Restarts) -> list[Restarts]:
         """The rows of all agents by engine."""
         if self.engines == 1:
             return [values]
@@ -255,12 +255,13 @@ class Game(Closing):
         return result
 
     def _still(self, link: GameLink) -> StepReply:
-        """What the agents of an engine have to which nothing happens."""
+        """State of the agents of an engine that is not stepped."""
         count, kinds = self.spec.agents, self.spec.kinds
         return StepReply(
             self._seen[link.number], np.zeros(count, np.float32), None, [],
             np.full(count, GO_ON, np.int32),
-            [np.zeros((k.count, len(n))) for k, n in zip(kinds, link.infos, strict=True)],
+            [np.zeros((k.count, len(n)), np.float32)
+             for k, n in zip(kinds, link.infos, strict=True)],
             0, finite=True,
         )  # fmt: skip
 
@@ -308,13 +309,13 @@ class Game(Closing):
         self, kind: int, replies: Sequence[StepReply]
     ) -> dict[str, NDArray[Any]]:
         """The infos of a kind by name; zeros where an engine does not say one."""
-        count, infos = self.spec.kinds[kind].count, {}
+        count, infos = self.spec.kinds[kind].count, dict[str, NDArray[Any]]()
         names = [link.infos[kind] for link in self._fleet.links]
         for name in dict.fromkeys(itertools.chain(*names)):
             parts = [
                 reply.infos[kind][:, own.index(name)]
                 if name in own
-                else np.zeros(count)
+                else np.zeros(count, np.float32)
                 for own, reply in zip(names, replies, strict=True)
             ]
             dtype = np.bool_ if name == "is_success" else np.float64

@@ -21,7 +21,7 @@ from ambulo.envs.godot.agents.game import (
     GameStep,
 )
 from ambulo.envs.godot.agents.spec import Rows
-from ambulo.envs.godot.agents.wire import Orders, orders
+from ambulo.envs.godot.agents.wire import Restarts, restarts
 from ambulo.envs.state_arrays import StateArrays
 
 
@@ -78,7 +78,7 @@ class GameBatch:
         self.obs = np.zeros((num_envs, size), np.float32)
         self.episode = GameEpisodes.zeros(self.num_envs)
         self._rngs = _Generators(map(np.random.default_rng, range(self.num_envs)))
-        self._orders = orders(IF_DONE, np.zeros(self.num_envs, np.int32))
+        self._restarts = restarts(IF_DONE, np.zeros(self.num_envs, np.int32))
         """Mode in the next step, and seed of the episode that each agent begins next, or where
         `_begun` has begun."""
         self._unseeded = np.ones(self.num_envs, np.bool_)
@@ -133,8 +133,8 @@ class GameBatch:
         rows = self._checked(actions)
         if self._rngs.changed:
             self._draw(~self._begun)
-            self._orders[:, 0] = np.where(self._begun, NOW, IF_DONE)
-        everyone = self._everyone(self._orders, IF_DONE)
+            self._restarts[:, 0] = np.where(self._begun, NOW, IF_DONE)
+        everyone = self._everyone(self._restarts, IF_DONE)
         step = self.game.step(everyone, self._by_kind(rows))
         self._put(self.obs, step.final)
         self._begun, reward = self._of_own(step.begun), self._of_own(step.reward)
@@ -168,7 +168,7 @@ class GameBatch:
         self._draw(rows)
         modes = np.where(rows, NOW, GO_ON)
         others = NOW if rows.all() else GO_ON
-        own = orders(modes, self._orders[:, 1])
+        own = restarts(modes, self._restarts[:, 1])
         step = self.game.reset(self._everyone(own, others))
         self._put(self._next_obs, step.obs)
         self._begun = self._begun | (self._of_own(step.begun) & ~rows)
@@ -177,16 +177,16 @@ class GameBatch:
         """Draw seeds of the next episodes of those of `rows` (N,) that have none."""
         wanted = rows & (self._unseeded | self._rngs.replaced)
         for row in np.flatnonzero(wanted):
-            self._orders[row, 1] = self._rngs[row].integers(MAX_SEED)
+            self._restarts[row, 1] = self._rngs[row].integers(MAX_SEED)
         self._unseeded[wanted] = False
         self._rngs.replaced[wanted] = False
         self._rngs.changed = bool((self._unseeded | self._rngs.replaced).any())
 
-    def _everyone(self, own: Orders, others: int) -> Orders:
-        """The orders of all agents of the game; those of other kinds do `others`."""
+    def _everyone(self, own: Restarts, others: int) -> Restarts:
+        """Restarts of all agents of the game; those of other kinds have the mode `others`."""
         return np.concatenate([
             own if index == self._index
-            else orders(others, np.resize(own[:, 1], self.game.count(index)))
+            else restarts(others, np.resize(own[:, 1], self.game.count(index)))
             for index in range(len(self.game.spec.kinds))
         ])  # fmt: skip
 

@@ -15,7 +15,7 @@ import numpy as np
 from ambulo.configs.cores import usable_cores
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.godot.agents.spec import GameSpec, Rows, info_names
-from ambulo.envs.godot.agents.wire import Orders, StepReply, message, parse_reply
+from ambulo.envs.godot.agents.wire import Restarts, StepReply, message, parse_reply
 from ambulo.envs.godot.engine import MAIN_SCENE, EngineProcess
 from ambulo.envs.godot.engine_link import EngineLink
 from ambulo.envs.godot.errors import BadStatus, Malformed, Rejected
@@ -96,7 +96,7 @@ class GameLink(EngineLink):
         self.spec, self.infos, self._errors = spec, info_names(answer), 0
         self._heed_errors(answer)
 
-    def send(self, path: str, pairs: Orders, actions: Sequence[Rows] = ()) -> None:
+    def send(self, path: str, pairs: Restarts, actions: Sequence[Rows] = ()) -> None:
         """Send a reset or a step of all agents; `receive` must follow."""
         if self._connection is None:
             raise Malformed("the link to the engine is not open")

@@ -15,7 +15,7 @@ from ambulo.configs.errors import ActionError, AmbuloError
 from ambulo.envs.godot.agents.env import game_settings
 from ambulo.envs.godot.agents.game import GO_ON, MAX_SEED, NOW, Game
 from ambulo.envs.godot.agents.spec import Rows
-from ambulo.envs.godot.agents.wire import orders
+from ambulo.envs.godot.agents.wire import restarts
 from ambulo.envs.gym_batch_env import first_row
 
 try:
@@ -80,7 +80,7 @@ class GodotParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
             self._rng = np.random.default_rng(seed)
         self.agents = list(self.possible_agents)
         seeds = self._rng.integers(MAX_SEED, size=len(self._places))
-        step = self.game.reset(orders(NOW, seeds))
+        step = self.game.reset(restarts(NOW, seeds))
         return self._observed(step.obs), {name: {} for name in self.agents}
 
     def step(self, actions: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -94,7 +94,7 @@ class GodotParallel(ParallelEnv[str, Any, Any]):  # type: ignore[misc]
             raise AmbuloError("no agent is left: call reset before step")
         if set(actions) != set(self.agents):
             raise ActionError(f"actions must be of the agents {', '.join(self.agents)}")
-        nothing = orders(GO_ON, np.zeros(len(self._places), np.int32))
+        nothing = restarts(GO_ON, np.zeros(len(self._places), np.int32))
         step = self.game.step(nothing, self._rows(actions))
         observations = self._observed(step.obs)
         rewards, terminated, truncated, infos = {}, {}, {}, {}

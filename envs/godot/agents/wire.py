@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Ints
 from ambulo.envs.godot.agents.spec import AgentKind, GameSpec, Rows
 from ambulo.envs.godot.errors import Malformed
 from ambulo.envs.godot.transport import BINARY, Response
@@ -19,12 +18,12 @@ GO_ON, IF_DONE, NOW = 0, 1, 2
 """Restart of an agent in a step: never; with its seed if its episode ends; after the step in
 any case, and the step does not count."""
 TERMINATED, TRUNCATED = 1, 2
-Orders = NDArray[np.int32]
+Restarts = NDArray[np.int32]
 _HEADER = struct.Struct("<4s7I")
 
 
 class StepReply(NamedTuple):
-    """What the n agents of one engine have after a step or a reset, kind by kind."""
+    """State of the n agents of one engine after a step or a reset, kind by kind."""
 
     obs: list[Rows]
     """Observations of each kind, of the new episode where one has begun, (n_k, size)."""
@@ -34,7 +33,7 @@ class StepReply(NamedTuple):
     """0, `TERMINATED` or `TRUNCATED`, shape (n,); None: no episode has ended or begun."""
     final: list[Rows]
     """Last observations of those of each kind that began an episode as theirs had ended."""
-    modes: Orders
+    modes: Restarts
     """Of the request, shape (n,)."""
     infos: list[Rows]
     """Of each kind, shape (n_k, infos)."""
@@ -43,21 +42,23 @@ class StepReply(NamedTuple):
     """Whether all rewards and observations are finite."""
 
 
-def orders(modes: int | Ints, seeds: Ints) -> Orders:
-    """What each of N agents shall do: its mode and the seed of its next episode, (N, 2)."""
+def restarts(
+    modes: int | NDArray[np.integer[Any]], seeds: NDArray[np.integer[Any]]
+) -> Restarts:
+    """The restart mode of each of N agents, and the seed of its next episode, (N, 2)."""
     pairs = np.empty((len(seeds), 2), "<i4")
     pairs[:, 0], pairs[:, 1] = modes, seeds
     return pairs
 
 
-def message(pairs: Orders, actions: Sequence[Rows] = ()) -> bytes:
+def message(pairs: Restarts, actions: Sequence[Rows] = ()) -> bytes:
     """Body of a reset, or with actions (one array for each kind) of a step."""
     numbers = [rows.astype("<f4", copy=False).tobytes() for rows in actions]
     return b"".join([pairs.tobytes(), *numbers])
 
 
 def parse_reply(
-    response: Response, spec: GameSpec, infos: Sequence[int], modes: Orders
+    response: Response, spec: GameSpec, infos: Sequence[int], modes: Restarts
 ) -> StepReply | None:
     """The rows of an answer; None if there are other infos than `infos` of each kind.
 
@@ -85,7 +86,7 @@ def parse_reply(
         ended = end.view("<i4")
         renewed = (ended != 0) & (modes == IF_DONE)
         final = [
-            reader.observations(kind, np.count_nonzero(renewed[own]))
+            reader.observations(kind, int(np.count_nonzero(renewed[own])))
             for kind, own in zip(spec.kinds, spec.rows, strict=True)
         ]
     finite = bool(np.isfinite(values[: reader.at]).all())

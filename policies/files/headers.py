@@ -259,7 +259,7 @@ def parse_header(cls: type[Header], data: object, source: str) -> Header:
     kind, found = cls.model_fields["kind"].default, None
     if isinstance(data, dict):
         found = data.get("kind")
-        if found == cls.former_kind:
+        if found is not None and found == cls.former_kind:
             data, found = {**data, "kind": kind}, kind
     if found != kind:
         raise ModelFileError(f"{source}: kind is {found!r}, expected {kind!r}")

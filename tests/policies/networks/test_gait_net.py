@@ -122,7 +122,7 @@ def test_out_of_range_names_the_parameter(file: Path) -> None:
     network = load_gait_network(file)
     values = SPACE.default.copy()
     values[SPACE.index("cadence")] = 1.4
-    for use in (network.motion_of, network.to_motion):
+    for use in (network.frames, network.to_motion):
         with pytest.raises(GaitParameterError, match=r"cadence = 1.4: must be in"):
             use(values)
 

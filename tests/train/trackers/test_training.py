@@ -82,7 +82,7 @@ def test_people_are_parted() -> None:
             TrackerDataConfig(
                 test_subjects=("p0", "p1", "p2"), validation_subjects=("p3",)
             ),
-            "nobody is left",
+            "no people are left",
         ),
     ],
 )

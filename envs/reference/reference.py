@@ -258,7 +258,7 @@ def _standing_controller(
     if character.standing is None:
         return balance_controller(character, table, dofs, control_dt=control_dt)
     steps = cycle_steps(character, table, dofs, control_dt=control_dt)
-    return best_feedback(character, table, steps, dofs, control_dt, STANDING)[0]
+    return best_feedback(character, table, [steps], dofs, control_dt, STANDING)[0]
 
 
 def standing_positions(character: Character) -> Floats:

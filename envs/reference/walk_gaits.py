@@ -248,7 +248,7 @@ def _held(gait: Gait, options: Options) -> Gait:
     except MotionError:  # it explodes beside the gait
         return replace(gait, report=gait.report | {"held": 0.0})
     controller, held = best_feedback(
-        character, gait.table, steps, dofs, control_dt, STEPS_TRIAL
+        character, gait.table, [steps], dofs, control_dt, STEPS_TRIAL
     )
     return replace(gait, controller=controller, report=gait.report | {"held": held})
 

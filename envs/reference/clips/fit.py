@@ -367,19 +367,29 @@ class _Fit:
 
     def result(self, dofs: Ints | None) -> Fitted:
         """The movement that was made, with gains for the targets of `dofs` along it."""
+        own = [
+            self._known[k][1] if k in self._known else self.steps[k]
+            for k in range(self._count)
+        ]
         gap = 0.0
         if self._cycle:
-            table, gap = self._closed(CYCLES // 2 * self._cycle * self._substeps)
+            first = CYCLES // 2 * self._cycle
+            own = own[first : first + self._cycle]
+            table, gap = self._closed(first * self._substeps)
         else:
             period = self._count * self._dt
             table = _table(period, self._rows)
             table = replace(table, aim=_table(period, self._aims))
         if dofs is None:
             dofs = self._dofs
-        steps = steps_along(self._character, table, dofs, control_dt=self._dt)
+        columns = np.searchsorted(self._dofs, dofs)
+        slopes = (
+            steps_along(self._character, table, dofs, control_dt=self._dt),
+            [(a, b[:, columns]) for a, b in own],
+        )
         trial = CYCLE if table.periodic else CLIP
         controller, _ = best_feedback(
-            self._character, table, steps, dofs, self._dt, trial
+            self._character, table, slopes, dofs, self._dt, trial
         )
         return Fitted(table, controller, self._offsets, gap)
 

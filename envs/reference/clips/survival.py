@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -176,7 +177,7 @@ def survival(
 def best_feedback(
     character: Character,
     table: ReferenceTable,
-    steps: Sequence[Step],
+    slopes: Sequence[Sequence[Step]],
     dofs: Ints,
     control_dt: float,
     trial: Trial,
@@ -186,13 +187,13 @@ def best_feedback(
     Args:
         character: The body.
         table: What it does.
-        steps: Slopes of its K control steps along it.
+        slopes: Slopes of its K control steps along it, measured in one or more ways.
         dofs: Degrees of freedom whose targets move.
         control_dt: Duration of a control step, [s].
         trial: How the choice is made.
     """
     tried: list[tuple[float, BalanceController]] = []
-    for weights in trial.choices:
+    for steps, weights in itertools.product(slopes, trial.choices):
         controller = controller_of(
             character, steps, dofs, weights, periodic=table.periodic
         )

@@ -259,13 +259,15 @@ def test_the_feedback_of_a_standing_body_is_the_best_of_several(
     hard = replace(STANDING, bodies=12, seconds=2.0, disturbances=STANDARD[3:])
     held = {
         weights: best_feedback(
-            walker, table, steps, dofs, dt, replace(hard, choices=(weights,))
+            walker, table, [steps], dofs, dt, replace(hard, choices=(weights,))
         )[1]
         for weights in hard.choices
     }
-    assert best_feedback(walker, table, steps, dofs, dt, hard)[1] == max(held.values())
+    assert best_feedback(walker, table, [steps], dofs, dt, hard)[1] == max(
+        held.values()
+    )
     first = replace(hard, enough=0.0)
-    _, taken = best_feedback(walker, table, steps, dofs, dt, first)
+    _, taken = best_feedback(walker, table, [steps], dofs, dt, first)
     assert taken == held[hard.choices[0]]
 
 

@@ -155,7 +155,7 @@ def test_each_command_has_its_main_function(command: str) -> None:
     assert re.search(rf"^(def )?{function}( = |\()", source, re.MULTILINE)
 
 
-@pytest.mark.integration
+@pytest.mark.slow  # the wheel check of CI makes every environment so
 def test_the_bare_environments_need_nine_packages() -> None:
     """All others can be absent; who needs one is told the extra that brings it."""
     assert len(PROJECT["project"]["dependencies"]) == 9

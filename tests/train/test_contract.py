@@ -88,7 +88,7 @@ class Training:
     """Flags of a run of some updates with several checkpoints."""
     updates: int
     """Updates until the signal comes: inside an epoch or a curriculum's second stage."""
-    results: tuple[str, ...] = ("--no-progress",)
+    results: tuple[str, ...] = ("--no-progress", "--episodes", "2")
     """Flags that shorten what comes after the training."""
 
 
@@ -106,8 +106,7 @@ TRAININGS = {
         2, ("--no-progress", "--episodes", "1"),
     ),
     "walk": Training(
-        "ambulo.train.locomotion.command", standing, (), 3,
-        ("--no-progress", "--episodes", "2"),
+        "ambulo.train.locomotion.command", standing, (), 3
     ),
     "motion": Training(
         "ambulo.train.motion.command", walks,

@@ -33,7 +33,7 @@ from ambulo.train.trackers.streams import Streams
 from ambulo.train.train_body_tracker import main as train
 
 SMALL = [
-    "--preset", "quick_test", "--threads", "1", "--no-progress",
+    "--preset", "quick_test", "--threads", "1", "--no-progress", "--episodes", "2",
     "--set", "training.streams=8", "--set", "training.steps=8",
     "--set", "training.epoch_steps=4",
 ]  # fmt: skip

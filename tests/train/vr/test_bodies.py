@@ -51,7 +51,7 @@ def test_a_planner_teaches_on_the_twin():
     assert config.training.init_from is None
 
 
-@pytest.mark.integration
+@pytest.mark.slow
 def test_the_levels_of_a_stage_fit_its_body():
     """Train level 401 of pits is too narrow for a body, and not for the capsule."""
     config = CONFIG.override("environment", levels=("pits",), levels_per_family=402)

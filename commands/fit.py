@@ -34,7 +34,7 @@ class FitFlags(WorkerFlags):
     """the reference (default: CLIP.BODY.npz, here); a folder for several clips, whose
     references are kept if they are there already"""
     force: bool = False
-    """replace what is there"""
+    """replace existing files"""
     film: Annotated[OutFile | None, ending(".mp4", ".gif")] = None
     """a film of clip and body, .mp4 or .gif"""
     bodies: NaturalNumber = 40

@@ -1,4 +1,4 @@
-"""`ambulo playtest`: let agents walk through levels, and report what is wrong."""
+"""`ambulo playtest`: let agents walk through levels, and report their faults."""
 
 from __future__ import annotations
 

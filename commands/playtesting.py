@@ -1,4 +1,4 @@
-"""Play-tests of levels: agents walk through them, and a report says what is wrong."""
+"""Play-tests of levels: agents walk through them, and a report lists their faults."""
 
 from __future__ import annotations
 

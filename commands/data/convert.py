@@ -185,7 +185,7 @@ def convert(flags: ConvertFlags) -> int:
 
 
 def conversion_of(flags: ConvertFlags) -> Conversion:
-    """Return what is done to every motion."""
+    """Return the operations applied to every motion."""
     skeleton = None
     if flags.skeleton is not None:
         from ambulo.envs.characters.registry import skeleton_of

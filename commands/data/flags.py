@@ -186,7 +186,7 @@ class ConvertFlags(WorkerFlags, ReadingFlags):
     speed: Speed = 1.0
     """of the clip beside its file: 0.5 if the file's frame rate is twice the real one"""
     fps: Rate | None = None
-    """frames per second of what is written"""
+    """frames per second of the new files"""
     cutoff: Annotated[Rate | None, Arg("HZ", names=("--filter",))] = None
     """zero-phase low-pass with this cut-off, such as 10 (default: none)"""
     skeleton: Annotated[str | None, Arg("NAME")] = None
@@ -197,7 +197,7 @@ class ConvertFlags(WorkerFlags, ReadingFlags):
     keep_feet: bool = False
     """leave feet where the source has them, instead of setting them on the ground"""
     out_units: Annotated[str, Arg("UNIT"), units_rule] = "auto"
-    """unit of length of what is written, as for --units"""
+    """unit of length of the new files, as for --units"""
     force: bool = False
     """replace files that are there"""
 
@@ -263,7 +263,7 @@ class PlotFlags(ReadingFlags):
     """colours (default: sheet light, film dark)"""
 
     def __post_init__(self) -> None:
-        """Refuse to draw nothing, and to cut what is drawn as a whole."""
+        """Refuse an empty picture, and cutting one that shows the whole motion."""
         super().__post_init__()
         if self.no_sheet and not (self.gif or self.mp4):
             raise ConfigError("--no-sheet leaves nothing to draw; give --gif or --mp4")
@@ -280,7 +280,7 @@ class PlotFlags(ReadingFlags):
 class FetchFlags(Flags):
     """Download skeletons (ASF) and clips (AMC).
 
-    What was interrupted goes on, what is there is verified.
+    Interrupted downloads continue, complete files are verified.
     """
 
     source: Annotated[Literal["cmu"], positional("cmu")]
@@ -296,7 +296,7 @@ class FetchFlags(Flags):
     checksums: Annotated[str | None, Arg("FILE")] = None
     """a checksums.json that the files must agree with"""
     force: bool = False
-    """download again what is there"""
+    """download existing files again"""
     timeout: Annotated[float, Arg("S"), rule(_is_timeout, "above 0, at most a day")] = (
         Patience.timeout
     )

@@ -78,8 +78,8 @@ class ParameterFlags(NetworkFlags):
     cadence: Annotated[float | None, Arg("RATIO")] = None
     """cadence over the healthy one"""
     named: Assignments = ()
-    """any other parameter, such as femur_torsion_left=0.3 (repeatable); what is not given
-    is healthy"""
+    """any other parameter, such as femur_torsion_left=0.3 (repeatable); others
+    are healthy"""
 
     def parameters(self, network: GaitNetwork) -> Floats:
         """Return the vector (P,) that the flags choose.

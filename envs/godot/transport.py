@@ -243,7 +243,7 @@ class HttpConnection:
         assert self._socket is not None
         left = self._deadline - time.monotonic()
         try:
-            if left <= 0.0 or data:  # what is there already counts as come in time
+            if left <= 0.0 or data:  # data received so far are in time
                 self._patience(max(left, 0.0))
             count = self._socket.recv_into(self._chunk)
         except (TimeoutError, BlockingIOError):

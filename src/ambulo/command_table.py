@@ -180,7 +180,7 @@ AMBULO = Row(
         ),
         **_rows(
             "commands",
-            playtest="let agents walk through levels, and report what is wrong with these",
+            playtest="let agents walk through levels, and report faults of the levels",
         ),
         "export": Row(
             "write a model as ONNX, or a body as MJCF",

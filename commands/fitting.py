@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
 
 from ambulo.commands.fit import FitFlags
 from ambulo.common.console import bars
 from ambulo.common.errors import one_line
 from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import new_table, print_table
+from ambulo.common.tables import print_rows
 from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_reference import (
@@ -257,9 +256,7 @@ def _film(path: Path, result: ClipReference) -> Path:
 
 def _print_table(rows: Sequence[FitRow], folder: Path) -> None:
     """Print a table of all clips."""
-    table = new_table()
-    for heading in ("clip", "seconds", "world cm", "root max cm", "result"):
-        table.add_column(heading, justify="left" if heading == "clip" else "right")
+    cells = []
     for row in rows:
         numbers, result = ("-", "-", "-"), row.refused
         if row.report:
@@ -270,8 +267,7 @@ def _print_table(rows: Sequence[FitRow], folder: Path) -> None:
             )
             time = row.report.get("falls_at")
             result = "done" if time is None else f"falls at {time:.1f} s"
-        table.add_row(row.name, *numbers, result)
-    console = Console()
-    print_table(console, table)
+        cells.append((row.name, *numbers, result))
+    print_rows("", ("clip", "seconds", "world cm", "root max cm", "result"), cells)
     good = sum(row.good for row in rows)
-    console.print(f"{good} of {len(rows)} clips are done: {folder}", markup=False)
+    print(f"{good} of {len(rows)} clips are done: {folder}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from ambulo.common.command_line import Arg, Flags, command
-from ambulo.common.errors import USER_ERROR
+from ambulo.common.errors import USER_ERROR, print_error
 from ambulo.common.files import refuse_existing
 from ambulo.common.flag_types import Count, Positive, ending, positional, within
 from ambulo.common.paths import resolve_path
@@ -206,7 +206,7 @@ def validate(flags: LevelsValidateFlags) -> int:
             [level] = load_levels(file)
             _check_body(level, file, flags.body)
         except LevelError as error:
-            _complain(error)
+            print_error(error)
             bad += 1
             continue
         x0, y0, x1, y1 = level.bounds
@@ -256,10 +256,6 @@ def _check_body(level: Level, file: Path, body: str) -> None:
         raise LevelError(f"{file}: {error}") from None
 
 
-def _complain(error: LevelError) -> None:
-    print(f"ambulo: error: {error}", file=sys.stderr)
-
-
 @dataclass(frozen=True, kw_only=True)
 class LevelsDrawFlags(Flags):
     """Draw a map of a level, or of a folder's."""
@@ -298,7 +294,7 @@ def _drawable(files: Sequence[Path]) -> tuple[list[tuple[Level, str]], int]:
         try:
             [level] = load_levels(file)
         except LevelError as error:
-            _complain(error)
+            print_error(error)
             bad += 1
             try:
                 [level] = load_levels(file, solvable=False)

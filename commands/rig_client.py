@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import sys
 import time
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from ambulo.commands.network_flags import SecretFlags
 from ambulo.common.command_line import Arg, command
-from ambulo.common.files import without_nan, write_or_print
+from ambulo.common.files import json_text, write_or_print
 from ambulo.common.flag_types import Count, OutFile, Port, Positive, ending, rule
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
@@ -192,8 +191,7 @@ def _write(
     extra = {"reconnected": replay.reconnected, "refused": replay.refused}
     if flags.free_run:
         extra["free_run"] = 0 if free is None else len(free)
-    text = json.dumps(without_nan({"clips": values} | extra), indent=2) + "\n"
-    write_or_print(flags.json, text)
+    write_or_print(flags.json, json_text({"clips": values} | extra, indent=2))
     if not replay.predicted:
         return
     from ambulo.commands.rig.pictures import write_film, write_sheet

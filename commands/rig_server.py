@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated
 
 from ambulo.commands.network_flags import ServerFlags
 from ambulo.common.command_line import Arg, command
-from ambulo.common.files import without_nan, write_atomic
+from ambulo.common.files import json_text, write_or_print
 from ambulo.common.flag_types import Count, OutFile, Port, Positive
 from ambulo.common.paths import resolve_path
 from ambulo.common.signals import StopRequest
@@ -112,7 +111,5 @@ def main(flags: RigServerFlags) -> int:
         report = report_of(udp.server)
     saver = udp.server.clients.saver  # closing has saved every model that had changed
     report = replace(report, saved=saver.written, save_failures=saver.failed)
-    if flags.report:
-        values = without_nan(report.to_json())
-        write_atomic(resolve_path(flags.report), json.dumps(values, indent=2) + "\n")
+    write_or_print(flags.report, json_text(asdict(report), indent=2))
     return 0

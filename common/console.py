@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,6 +20,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+Item = TypeVar("Item")
 PLAIN_INTERVAL = 10.0
 """Smallest time between plain lines, [s]."""
 LINES_INTERVAL = 30.0
@@ -91,6 +94,26 @@ def bars(width: int, *, shown: bool = True, unit: str = "") -> Progress:
         transient=True,
         disable=not shown,
     )
+
+
+def shown(
+    items: Sequence[Item], task: str | Callable[[Item], str], width: int = 10
+) -> Iterator[Item]:
+    """Yield `items` one by one, with a bar on stderr.
+
+    Args:
+        items: What is worked on.
+        task: Text beside the bar, or the text for an item; then one item has no bar.
+        width: Of the text, [characters].
+    """
+    named = callable(task)
+    with bars(width, shown=not named or len(items) > 1) as progress:
+        bar = progress.add_task("" if callable(task) else task, total=len(items))
+        for item in items:
+            if callable(task):
+                progress.update(bar, description=escape(task(item)))
+            yield item
+            progress.advance(bar)
 
 
 class LinesOfWork(Progress):

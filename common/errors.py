@@ -75,8 +75,13 @@ def _reported(error: BaseException, arguments: Sequence[str]) -> int:
     """Print the error as one line; return the exit code."""
     if "--verbose" in arguments:
         traceback.print_exc()
-    print(f"ambulo: error: {one_line(error)}", file=sys.stderr)
+    print_error(error)
     return USER_ERROR
+
+
+def print_error(error: BaseException) -> None:
+    """Print an error as one line on stderr."""
+    print(f"ambulo: error: {one_line(error)}", file=sys.stderr)
 
 
 _TOO_LARGE = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterable
@@ -32,6 +33,11 @@ def write_or_print(target: str | None, text: str) -> None:
         sys.stdout.write(text)
     elif target is not None:
         write_atomic(resolve_path(target), text)
+
+
+def json_text(value: Any, indent: int = 1) -> str:
+    """Return `value` as indented JSON text; NaN becomes null."""
+    return json.dumps(without_nan(value), indent=indent, allow_nan=False) + "\n"
 
 
 def check_parent(file: str | None) -> None:

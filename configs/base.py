@@ -122,14 +122,19 @@ class Config(BaseModel):
 T = TypeVar("T", bound=Config)
 
 
-def parse(cls: type[T], data: Any, source: str) -> T:
-    """Return `data` validated as a `cls`; a one-line `ConfigError` names `source` and key."""
+def parse(
+    cls: type[T],
+    data: Any,
+    source: str,
+    error_class: type[AmbuloError] = ConfigError,
+) -> T:
+    """Return `data` validated as a `cls`; a one-line `error_class` names `source` and key."""
     if problem := first_problem(data, MAX_INTEGER, MAX_FLOAT, MAX_LIST):
-        raise ConfigError(f"{source}: {problem}")
+        raise error_class(f"{source}: {problem}")
     try:
         return cls.model_validate(data)
     except ValidationError as error:
-        raise ConfigError(f"{source}: {error_line(error)}") from None
+        raise error_class(f"{source}: {error_line(error)}") from None
 
 
 def load_json(cls: type[T], path: str | os.PathLike[str]) -> T:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from ambulo.common.command_line import Flags, command
-from ambulo.common.files import write_bytes, write_or_print
+from ambulo.common.files import json_text, write_bytes, write_or_print
 from ambulo.common.flag_types import OutFile, positional
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
@@ -73,38 +72,38 @@ def checked(body: str, flags: BodyTestFlags) -> BodyCheck:
 
 def show(check: BodyCheck, flags: BodyTestFlags, body: str) -> int:
     """Print what was found, write JSON and picture; return the exit code."""
-    if flags.json == "-":
-        write_or_print("-", json.dumps(check.to_dict(), indent=1) + "\n")
-    else:
+    quiet = flags.json == "-"
+    if not quiet:
         _print(check)
-        if flags.json is not None:
-            text = json.dumps(check.to_dict(), indent=1) + "\n"
-            write_or_print(flags.json, text)
-            print(f"report     {flags.json}")
+    write_or_print(flags.json, json_text(check.to_dict()))
+    if flags.json is not None and not quiet:
+        print(f"report     {flags.json}")
     if flags.picture is not None:
         from ambulo.evaluate.locomotion.body_check import check_picture
 
         path = resolve_path(flags.picture)
         write_bytes(path, check_picture(check, body))
-        if flags.json != "-":
+        if not quiet:
             print(f"picture    {path}")
     return 0 if check.passes else FALLS
 
 
 def _print(check: BodyCheck) -> None:
     """Say what was found."""
-    from rich.console import Console
-
-    from ambulo.common.tables import new_table, print_table
+    from ambulo.common.tables import print_rows
 
     print(f"body       {check.name}: {check.text}")
-    table = new_table()
-    for head in ("role", "joint", "turned by"):
-        table.add_column(head)
-    for head in ("gain, N m/rad", "limit, N m", "holds, N m", "load"):
-        table.add_column(head, justify="right")
-    for role, row in check.roles.items():
-        table.add_row(
+    heads = (
+        "role",
+        "joint",
+        "turned by",
+        "gain, N m/rad",
+        "limit, N m",
+        "holds, N m",
+        "load",
+    )
+    rows = [
+        (
             role.replace("_", " "),
             row.joint,
             ", ".join(row.chain) if row.chain != (row.joint,) else "",
@@ -113,7 +112,9 @@ def _print(check: BodyCheck) -> None:
             f"{row.holding:.1f}" if row.limit else "",
             f"{row.load:.0%}" if row.limit else "",
         )
-    print_table(Console(), table)
+        for role, row in check.roles.items()
+    ]
+    print_rows("", heads, rows, left=3)
     print(f"roles      {len(check.roles)}, fit {check.confidence:.0%}")
     print(f"front      {check.facing}")
     soles = check.soles

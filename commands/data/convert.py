@@ -13,9 +13,9 @@ from ambulo.commands.data.inputs import (
     Reading,
     motion_files,
     other_notes,
-    report,
     shown_progress,
 )
+from ambulo.common.errors import print_error
 from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
@@ -243,7 +243,7 @@ def _folder(
             elif flags.strict:
                 raise result
             else:
-                report(result)
+                print_error(result)
     bad = len(files) - done - len(there)
     left = f", {len(there)} were there already (--force replaces them)" if there else ""
     print(f"{done} of {len(files)} files converted, {bad} failed{left}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -19,11 +18,11 @@ from ambulo.common.downloads import (
     download,
     sha256_of,
 )
-from ambulo.common.files import write_atomic
+from ambulo.common.files import json_text, write_atomic
 from ambulo.common.paths import resolve_path
+from ambulo.configs.base import read_json
 from ambulo.configs.errors import AmbuloError, ConfigError
-from ambulo.configs.json_text import json_value
-from ambulo.configs.reading import read_regular_text
+from ambulo.configs.reading import MOST_TEXT
 
 if TYPE_CHECKING:
     import requests
@@ -101,12 +100,7 @@ def read_checksums(path: Path) -> dict[str, str]:
     Raises:
         ConfigError: no such file, or it holds something else.
     """
-    try:
-        data = json_value(read_regular_text(path))
-    except OSError as error:
-        raise ConfigError(f"{path}: {error.strerror}") from None
-    except ValueError:
-        data = None
+    data = read_json(path, MOST_TEXT)
     files = data.get("files") if isinstance(data, dict) else None
     if not isinstance(files, dict) or data.get("version") != _CHECKSUMS_VERSION:
         raise ConfigError(
@@ -122,7 +116,7 @@ def read_checksums(path: Path) -> dict[str, str]:
 def write_checksums(path: Path, files: dict[str, str]) -> None:
     """Write a `checksums.json`, whole or not at all."""
     data = {"version": _CHECKSUMS_VERSION, "files": dict(sorted(files.items()))}
-    write_atomic(path, json.dumps(data, indent=1) + "\n")
+    write_atomic(path, json_text(data))
 
 
 def trials_of(subject: int) -> list[int]:

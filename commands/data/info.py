@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
 
 from ambulo.commands.data.flags import InfoFlags
 from ambulo.commands.data.inputs import (
@@ -18,13 +15,13 @@ from ambulo.commands.data.inputs import (
     Reading,
     motion_files,
     other_notes,
-    report,
     rest_fault,
     shown_progress,
 )
-from ambulo.common.files import write_or_print
+from ambulo.common.errors import print_error
+from ambulo.common.files import json_text, write_or_print
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import new_table, print_table
+from ambulo.common.tables import print_rows
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.motion.analysis import jumps, speed
@@ -122,14 +119,13 @@ def info(flags: InfoFlags) -> int:
             if strict:
                 raise
             bad.append(str(error))
-            report(error)
+            print_error(error)
     if flags.save_map is not None:
         skeleton = reading.source(path).motion.skeleton
         write_roles(flags.save_map, roles_file(map_of(skeleton), skeleton.joints))
     if flags.json is not None:
         data = {"files": [asdict(info) for info in result], "errors": bad}
-        text = json.dumps(data, indent=1, allow_nan=False) + "\n"
-        write_or_print(flags.json, text)
+        write_or_print(flags.json, json_text(data))
     elif path.is_dir():
         _print_table(result, path)
     else:
@@ -221,27 +217,26 @@ def _height(motion: Motion) -> float:
 def _print_table(found: Sequence[MotionInfo], folder: Path) -> None:
     frames = sum(info.frames for info in found)
     seconds = sum(info.duration_s for info in found)
-    table = new_table(
+    title = (
         f"{len(found)} files, {frames:,} frames, {seconds:,.1f} s; "
         "speed and slip in m/s, stands: share of left and right foot; "
         "jumps: over 90° in a frame; limits: joints beyond them"
     )
-    table.add_column("file", overflow="fold")
-    for name in (
-        "joints", "frames", "fps", "s", "units", "T-pose", "speed", "max", "stands",
-        "slip", "jumps", "limits",
-    ):  # fmt: skip
-        table.add_column(name, justify="right", no_wrap=True)
-    for info in found:
-        stands, slip = _feet(info)
-        table.add_row(
-            escape(str(Path(info.path).relative_to(folder))),
+    heads = (
+        "file", "joints", "frames", "fps", "s", "units", "T-pose", "speed", "max",
+        "stands", "slip", "jumps", "limits",
+    )  # fmt: skip
+    rows = [
+        (
+            str(Path(info.path).relative_to(folder)),
             str(info.joints), str(info.frames), f"{info.fps:.5g}",
-            f"{info.duration_s:.2f}", escape(info.units), str(info.tpose_frames or "-"),
-            f"{info.speed_mean:.2f}", f"{info.speed_max:.2f}", stands, slip,
+            f"{info.duration_s:.2f}", info.units, str(info.tpose_frames or "-"),
+            f"{info.speed_mean:.2f}", f"{info.speed_max:.2f}", *_feet(info),
             str(len(info.jumps) or "-"), str(len(info.limits_exceeded) or "-"),
-        )  # fmt: skip
-    print_table(Console(), table)
+        )
+        for info in found
+    ]  # fmt: skip
+    print_rows(title, heads, rows)
 
 
 def _print_account(info: MotionInfo) -> None:

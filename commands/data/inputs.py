@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ambulo.common.console import bars
-from ambulo.common.errors import one_line
-from ambulo.configs.errors import AmbuloError, MotionFileError
+from ambulo.common.console import shown
+from ambulo.configs.errors import MotionFileError
 from ambulo.motion.formats.files import find_motions, units_of
 from ambulo.motion.landmarks import rest_points
 from ambulo.motion.motion import Motion
@@ -138,16 +136,5 @@ def motion_files(path: Path) -> list[Path]:
 
 
 def shown_progress(files: Sequence[Path]) -> Iterator[Path]:
-    """`files` one by one, with a bar on a terminal when there are several."""
-    progress = bars(0, shown=len(files) > 1)
-    with progress:
-        task = progress.add_task("", total=len(files))
-        for file in files:
-            progress.update(task, description=file.name.replace("[", "\\["))
-            yield file
-            progress.advance(task)
-
-
-def report(error: AmbuloError) -> None:
-    """Print the error of one file of many to stderr."""
-    print(f"ambulo: error: {one_line(error)}", file=sys.stderr)
+    """Yield `files` one by one, with a bar on a terminal when there are several."""
+    return shown(files, lambda file: file.name, 0)

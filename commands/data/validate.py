@@ -6,9 +6,9 @@ from ambulo.commands.data.flags import ValidateFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     motion_files,
-    report,
     shown_progress,
 )
+from ambulo.common.errors import print_error
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import AmbuloError
 
@@ -25,7 +25,7 @@ def validate(flags: ValidateFlags) -> int:
         except AmbuloError as error:
             if strict:
                 raise
-            report(error)
+            print_error(error)
             bad += 1
             continue
         motion = source.motion

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
+from rich.text import Text
 
 from ambulo.commands.data.inputs import motion_files
 from ambulo.commands.gait.flags import (
@@ -18,11 +18,11 @@ from ambulo.commands.gait.flags import (
     EstimateFlags,
 )
 from ambulo.commands.gait.train_estimator import METHOD
-from ambulo.common.files import write_or_print
+from ambulo.common.files import json_text, write_or_print
 from ambulo.common.find_model import find_model
 from ambulo.common.flag_types import numbers_of
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import new_table, print_table
+from ambulo.common.tables import print_rows
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.gait import GaitSpace
 from ambulo.shipped import shipped_models
@@ -68,11 +68,9 @@ def estimate(flags: EstimateFlags) -> int:
     known = measured | network.held | given
     result = _estimate(flags, observed, known, estimator)
     data = _data(path, flags, observed, result)
-    if flags.json == "-":
-        write_or_print("-", data)
-        return 0
     write_or_print(flags.json, data)
-    _print(path, observed, result, moved)
+    if flags.json != "-":
+        _print(path, observed, result, moved)
     return 0
 
 
@@ -151,7 +149,7 @@ def _data(
             "strides": [row.values.tolist() for row in found.strides],
         },
     }
-    return json.dumps(out, indent=2) + "\n"
+    return json_text(out, indent=2)
 
 
 def _print(
@@ -160,20 +158,14 @@ def _print(
     found: ClipEstimate,
     moved: Sequence[str],
 ) -> None:
-    console = Console()
-    table = new_table(f"{path.name}: {len(observed)} strides")
-    table.add_column("parameter")
-    for column in ("measured", "estimated", "95 %"):
-        table.add_column(column, justify="right")
-    estimate = found.estimate
-    space = estimate.space
-    for k, name in enumerate(space.names):
+    console, estimate, rows = Console(), found.estimate, []
+    for k, name in enumerate(estimate.space.names):
         measured = [one.measured[name] for one in observed if name in one.measured]
         direct = "femur_torsion" not in name and bool(measured)
-        cells = [name, f"{np.mean(measured):.3f}" if direct else "-"]
-        cells += _cells(estimate, k)
-        table.add_row(*cells)
-    print_table(console, table)
+        shown = f"{np.mean(measured):.3f}" if direct else "-"
+        rows.append([name, shown, *_cells(estimate, k)])
+    heads = ("parameter", "measured", "estimated", "95 %")
+    print_rows(f"{path.name}: {len(observed)} strides", heads, rows, console=console)
     if estimate.misfit > UNUSUAL:
         console.print(
             f"misfit {estimate.misfit:.1f} (1 for motions as in training): the "
@@ -188,13 +180,11 @@ def _print(
     console.print("grey: given, or not decided by the motion", style="bright_black")
 
 
-def _cells(estimate: GaitEstimate, k: int) -> tuple[str, str]:
-    """The value with its deviation, and the interval."""
-    value, deviation = estimate.values[k], estimate.deviation[k]
+def _cells(estimate: GaitEstimate, k: int) -> list[Text]:
+    """Return the value with its deviation, and the interval."""
+    value, (low, high) = f"{estimate.values[k]:.3f}", estimate.interval(k)
+    cells = [f"{value} ± {estimate.deviation[k]:.3f}", f"{low:.3f} to {high:.3f}"]
     if estimate.given[k]:
-        return f"[bright_black]{value:.3f} given[/]", ""
-    low, high = estimate.interval(k)
-    cells = f"{value:.3f} ± {deviation:.3f}", f"{low:.3f} to {high:.3f}"
-    if estimate.identified[k]:
-        return cells
-    return f"[bright_black]{cells[0]}[/]", f"[bright_black]{cells[1]}[/]"
+        cells = [f"{value} given", ""]
+    known = estimate.identified[k] and not estimate.given[k]
+    return [Text(cell, "" if known else "bright_black") for cell in cells]

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 
 from ambulo.commands.gait.flags import ExtractCyclesFlags
-from ambulo.common.console import bars
+from ambulo.common.console import shown
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
     GaitDataError,
@@ -30,33 +30,25 @@ def extract_cycles(flags: ExtractCyclesFlags) -> int:
     result: list[Sequence] = []
     people: Counter[str] = Counter()
     used = 0
-    with bars(10) as shown:
-        task = shown.add_task("extracting", total=len(clips))
-        for clip in clips:
-            try:
-                captured = read_source(
-                    clip.path, asf=clip.asf, drop_tpose=True,
-                    axes=flags.axes, rest_pose=flags.rest_pose or "auto", roles=flags.roles,
-                )  # fmt: skip
-                cycles = cycles_of_clip(captured.logged())
-            except (MotionError, SkeletonError) as error:
-                if flags.strict:
-                    raise
-                errors.append(error)
-                continue
-            finally:
-                shown.advance(task)
-            used += len(cycles) > 0
-            people[clip.subject] += len(cycles)
-            rows = zip(
-                cycles.params, cycles.frames, cycles.fps, cycles.names, strict=True
-            )
-            result += [
-                Sequence(
-                    params, frames, float(fps), f"{clip.name} {name}", clip.subject
-                )
-                for params, frames, fps, name in rows
-            ]
+    for clip in shown(clips, "extracting"):
+        try:
+            captured = read_source(
+                clip.path, asf=clip.asf, drop_tpose=True,
+                axes=flags.axes, rest_pose=flags.rest_pose or "auto", roles=flags.roles,
+            )  # fmt: skip
+            cycles = cycles_of_clip(captured.logged())
+        except (MotionError, SkeletonError) as error:
+            if flags.strict:
+                raise
+            errors.append(error)
+            continue
+        used += len(cycles) > 0
+        people[clip.subject] += len(cycles)
+        rows = zip(cycles.params, cycles.frames, cycles.fps, cycles.names, strict=True)
+        result += [
+            Sequence(params, frames, float(fps), f"{clip.name} {name}", clip.subject)
+            for params, frames, fps, name in rows
+        ]
     for passed_over in errors:
         print(f"not used: {passed_over}", file=sys.stderr)
     if not result:

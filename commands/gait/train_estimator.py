@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from ambulo.commands.gait.flags import EstimatorFlags
-from ambulo.common.files import without_nan, write_or_print
+from ambulo.common.files import json_text, without_nan, write_or_print
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import new_table, print_table
+from ambulo.common.tables import print_rows
 from ambulo.configs.errors import GaitDataError
 from ambulo.train.shared.command_text import shareable_arguments
 
@@ -53,7 +50,7 @@ def train_estimator(flags: EstimatorFlags) -> int:
         out, inverse, given,
         command=shlex.join(["ambulo", "gait", *arguments]), extra=without_nan(extra),
     )  # fmt: skip
-    write_or_print(flags.json, json.dumps(without_nan(results), indent=2) + "\n")
+    write_or_print(flags.json, json_text(results, indent=2))
     if result is not None:
         print_recovery(result)
     print(f"written: {out}")
@@ -74,17 +71,13 @@ def given_names(chosen: Sequence[str], space: GaitSpace) -> tuple[str, ...]:
 
 def print_recovery(found: Recovery) -> None:
     """A table of how well parameters are found again."""
-    table = new_table(
-        f"parameters found again on {found.gaits} held-out gaits: mean error over "
-        "the range"
-    )
-    table.add_column("parameter")
-    for column in ("error", "identified", "inside 95 %"):
-        table.add_column(column, justify="right")
+    title = f"parameters found again on {found.gaits} held-out gaits: mean error over "
+    rows = []
     for k, parameter in enumerate(found.names):
         cells = ["given", "", ""]
         if not found.given[k]:
             rates = (found.identified[k], found.inside[k])
             cells = [f"{found.error[k]:.1%}", *(f"{rate:.0%}" for rate in rates)]
-        table.add_row(parameter, *cells)
-    print_table(Console(), table)
+        rows.append([parameter, *cells])
+    heads = ("parameter", "error", "identified", "inside 95 %")
+    print_rows(f"{title}the range", heads, rows)

@@ -12,7 +12,6 @@ from pydantic import AfterValidator, Field
 
 from ambulo.commands.hub.errors import HubError
 from ambulo.configs.base import Config, parse
-from ambulo.configs.errors import ConfigError
 from ambulo.configs.json_text import json_value
 from ambulo.configs.names import MODEL
 from ambulo.policies.files.plain_files import PLAIN_ENDINGS
@@ -150,10 +149,7 @@ def read_manifest(data: bytes, source: str) -> Manifest:
         raise HubError(
             f"{source}: version {version} is newer than {VERSION}; upgrade ambulo"
         )
-    try:
-        manifest = parse(Manifest, raw, source)
-    except ConfigError as error:
-        raise HubError(str(error)) from None
+    manifest = parse(Manifest, raw, source, HubError)
     paths = [entry.path for entry in manifest.files]
     if len({path.lower() for path in paths}) != len(paths):
         raise HubError(f"{source}: a file occurs twice")
@@ -170,10 +166,7 @@ def entry_of(path: str, data: bytes) -> FileEntry:
         HubError: A file that would be refused.
     """
     raw = {"path": path, "size": len(data), "sha256": sha256_of(data)}
-    try:
-        return parse(FileEntry, raw, path)
-    except ConfigError as error:
-        raise HubError(str(error)) from None
+    return parse(FileEntry, raw, path, HubError)
 
 
 def sha256_of(data: bytes) -> str:

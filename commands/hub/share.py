@@ -27,11 +27,10 @@ from ambulo.commands.hub.manifest import (
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder, git_state
-from ambulo.configs.base import parse
+from ambulo.configs.base import parse, read_json
 from ambulo.configs.errors import ConfigError, ModelFileError
-from ambulo.configs.json_text import json_value
 from ambulo.configs.names import MODEL
-from ambulo.configs.reading import read_regular, read_regular_text
+from ambulo.configs.reading import MOST_TEXT, read_regular_text
 from ambulo.policies.files.plain_files import plain_files
 from ambulo.policies.files.raw_headers import SB3_ZIP, raw_header
 from ambulo.policies.files.spec import ModelSpec
@@ -156,8 +155,8 @@ def _commit(file: Path) -> str:
     state: Any = None
     if run is not None and run.run.is_file():
         try:
-            state = json_value(read_regular_text(run.run, MAX_MANIFEST)).get("git")
-        except (OSError, ValueError, AttributeError):
+            state = read_json(run.run).get("git")
+        except (ConfigError, AttributeError):
             state = None
     state = state or git_state()
     commit = state.get("commit") if isinstance(state, dict) else None
@@ -181,19 +180,11 @@ def _results(named: str | None, file: Path) -> Results | None:
 
 def _read_results(path: Path) -> Results:
     """Return the results in a file of `ambulo eval --json`."""
-    try:
-        raw = json_value(read_regular(path))
-    except OSError as error:
-        raise HubError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise HubError(f"{path}: not valid JSON: {error}") from None
+    raw = read_json(path, MOST_TEXT, error_class=HubError)
     if not isinstance(raw, dict) or raw.get("format") != _EVALUATION_FORMAT:
         raise HubError(f"{path}: not the JSON of `ambulo eval`")
     fields = ("evaluated", "command", "episodes", "seed", "agents")
-    try:
-        return parse(Results, {key: raw.get(key) for key in fields}, str(path))
-    except ConfigError as error:
-        raise HubError(str(error)) from None
+    return parse(Results, {key: raw.get(key) for key in fields}, str(path), HubError)
 
 
 def _add_onnx(

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ambulo.commands.ik.flags import ExtractFlags
-from ambulo.common.console import bars
+from ambulo.common.console import shown
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import IKError
 from ambulo.ik.data.extract import FAR, Extraction, extract
@@ -17,9 +15,6 @@ from ambulo.ik.data.pose_data import check_poses, save_poses, still_joints
 from ambulo.ik.rig import load_rig
 from ambulo.motion.datasets.clips import scan_clips
 from ambulo.train.shared.jobs import workers_of
-
-if TYPE_CHECKING:
-    from ambulo.motion.datasets.clips import Clip
 
 
 def extract_poses(flags: ExtractFlags) -> int:
@@ -30,7 +25,7 @@ def extract_poses(flags: ExtractFlags) -> int:
     if not clips:
         raise IKError(f"{', '.join(map(str, folders))}: no motion files")
     result = extract(
-        clips, rig, flags.fps, step=flags.step, progress=shown_clips(clips),
+        clips, rig, flags.fps, step=flags.step, progress=shown(clips, "extracting"),
         strict=flags.strict, cached=not flags.no_cache,
         axes=flags.axes, rest_pose=flags.rest_pose or "auto",
         apply=workers_of(flags, [clip.path for clip in clips[:1]]).in_order,
@@ -71,12 +66,3 @@ def _most(left_out: dict[str, int]) -> str:
     most = sorted(left_out.items(), key=lambda item: -item[1])[:3]
     shown = ", ".join(f"{name} {count}" for name, count in most)
     return f" (most: {shown})" if shown else ""
-
-
-def shown_clips(clips: Sequence[Clip]) -> Iterator[Clip]:
-    """`clips` with a progress bar on a terminal."""
-    with bars(10) as shown:
-        task = shown.add_task("extracting", total=len(clips))
-        for clip in clips:
-            yield clip
-            shown.advance(task)

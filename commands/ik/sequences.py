@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from ambulo.commands.ik.extract import shown_clips
 from ambulo.commands.ik.flags import SequencesFlags
+from ambulo.common.console import shown
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, IKError
 from ambulo.ik.data.sequences import (
@@ -32,7 +32,7 @@ def sequences(flags: SequencesFlags) -> int:
     if not clips:
         raise IKError(f"{', '.join(map(str, folders))}: no motion files")
     data, report = extract_sequences(
-        clips, flags.fps, progress=shown_clips(clips), axes=flags.axes,
+        clips, flags.fps, progress=shown(clips, "extracting"), axes=flags.axes,
         rest_pose=flags.rest_pose or "auto",
         apply=workers_of(flags, [clip.path for clip in clips[:1]]).in_order,
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 from rich.console import Console
@@ -60,10 +60,6 @@ class Report:
     damaged_files: int
     broken: int
     faults: dict[str, int]
-
-    def to_json(self) -> dict[str, object]:
-        """Plain values."""
-        return asdict(self)
 
 
 def report_of(server: RigServer) -> Report:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
-from rich.markup import escape
 
 from ambulo.commands.sweeps.difference import Group, difference_of
 from ambulo.commands.sweeps.flags import CompareFlags
@@ -23,9 +19,9 @@ from ambulo.commands.sweeps.scores import (
     matrix_of,
 )
 from ambulo.commands.sweeps.statistics import bootstrap, interquartile_mean, interval
-from ambulo.common.files import without_nan, write_or_print
+from ambulo.common.files import json_text, write_or_print
 from ambulo.common.paths import resolve_path
-from ambulo.common.tables import new_table, print_table
+from ambulo.common.tables import print_rows
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.trainings import Score
@@ -51,7 +47,7 @@ def compare(flags: CompareFlags) -> int:
         raise ConfigError("one group of runs: name two or more folders to compare")
     rows = [difference_of(x, y, score) for x, y in combinations(groups, 2)]
     data = {"score": score.model_dump(), "comparisons": [row.to_data() for row in rows]}
-    write_or_print(flags.json, json.dumps(without_nan(data), indent=1) + "\n")
+    write_or_print(flags.json, json_text(data))
     if flags.json != "-":
         _print_groups(groups, score)
         for row in rows:
@@ -161,15 +157,12 @@ def _difference(one: object, other: object) -> str:
 def _print_groups(groups: Sequence[Group], score: Score) -> None:
     """Print the scores of each group as a table."""
     tasks = common_tasks([run for group in groups for run in group.runs])
-    table = new_table(f"{score.label}, {score.better} is better")
-    table.add_column("runs")
-    for head in ("seeds", "IQM [95 % interval]", "mean"):
-        table.add_column(escape(head), justify="right", no_wrap=True)
+    rows = []
     for group in groups:
         matrix = matrix_of(list(group.runs), tasks)
         many = len(matrix) > 1
         ends = interval(bootstrap(interquartile_mean, matrix)) if many else None
         middle = with_interval(float(interquartile_mean(matrix)), ends)
-        cells = [str(len(matrix)), middle, f"{matrix.mean():.3f}"]
-        table.add_row(escape(group.label), *map(escape, cells))
-    print_table(Console(highlight=False), table)
+        rows.append([group.label, str(len(matrix)), middle, f"{matrix.mean():.3f}"])
+    title = f"{score.label}, {score.better} is better"
+    print_rows(title, ("runs", "seeds", "IQM [95 % interval]", "mean"), rows)

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
 from scipy.stats import trim_mean
 
 from ambulo.commands.sweeps.difference import Group, difference_of
@@ -26,7 +24,7 @@ from ambulo.commands.sweeps.statistics import (
     optimality_gap,
     performance_profile,
 )
-from ambulo.common.tables import new_table, print_table
+from ambulo.common.tables import print_rows
 from ambulo.configs.arrays import Floats
 from ambulo.configs.trainings import Score
 
@@ -188,15 +186,10 @@ def print_report(report: Mapping[str, Any]) -> None:
     """Print the report as a table and sentences."""
     score = report["score"]
     title = f"{report['training']}: {score['label']}, {score['better']} is better"
-    table = new_table(title)
-    table.add_column("settings")
-    table.add_column("seeds", justify="right")
-    heads = ["IQM [95 % interval]", "mean"]
+    heads, rows = ["settings", "seeds", "IQM [95 % interval]", "mean"], []
     heads += ["optimality gap"] if score["ideal"] is not None else []
     compared = {row["second"]: row for row in report["comparisons"]}
     heads += ["P(best is better)"] if compared else []
-    for head in heads:
-        table.add_column(escape(head), justify="right", no_wrap=True)
     for data in report["variants"]:
         runs = data["runs"]
         done = sum(run["scores"] is not None for run in runs)
@@ -213,13 +206,12 @@ def print_report(report: Mapping[str, Any]) -> None:
                 cells.append(with_interval(row["probability"], row["probability_ci95"]))
             elif compared:
                 cells.append("best")
-        table.add_row(escape(data["label"]), count, *map(escape, cells))
-    console = Console(highlight=False)
-    print_table(console, table)
+        rows.append([data["label"], count, *cells])
+    print_rows(title, heads, rows)
     for row in report["comparisons"]:
-        console.print(row["sentence"], soft_wrap=True, markup=False)
+        print(row["sentence"])
     for line in warnings_of(report):
-        console.print(line, soft_wrap=True, markup=False)
+        print(line)
 
 
 def warnings_of(report: Mapping[str, Any]) -> list[str]:

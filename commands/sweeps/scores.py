@@ -12,10 +12,8 @@ import numpy as np
 from ambulo.commands.sweeps.kinds import Training
 from ambulo.common.metrics_file import read_evaluations, read_metrics
 from ambulo.configs.arrays import Floats
-from ambulo.configs.base import MAX_FILE
+from ambulo.configs.base import MAX_FILE, read_json
 from ambulo.configs.errors import RunFolderError
-from ambulo.configs.json_text import json_value
-from ambulo.configs.reading import read_regular_text
 from ambulo.configs.trainings import Score
 from ambulo.evaluate.shared.result import FORMAT, POLICY
 
@@ -132,14 +130,9 @@ def _by_group(data: Mapping[str, Any], variable: str, name: str) -> dict[str, fl
 
 def _read_evaluation(file: Path) -> dict[str, Any]:
     """Return the evaluation in a `scores.json`."""
-    try:
-        data = json_value(read_regular_text(file, 64 * MAX_FILE))
-    except FileNotFoundError:
-        raise RunFolderError(_unfinished(file.parent, file.name)) from None
-    except OSError as error:
-        raise RunFolderError(f"{file}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise RunFolderError(f"{file}: not valid JSON: {error}") from None
+    if not file.exists():
+        raise RunFolderError(_unfinished(file.parent, file.name))
+    data = read_json(file, 64 * MAX_FILE, error_class=RunFolderError)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise RunFolderError(
             f"{file}: not an evaluation; --resume {file.parent} evaluates the run again"

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +14,8 @@ from ambulo.commands.sweeps.kinds import (
     find_training,
 )
 from ambulo.commands.sweeps.processes import opened_host
-from ambulo.common.files import (
-    without_nan,
-    write_atomic,
-    write_bytes,
-    write_or_print,
-)
+from ambulo.common.console import announce
+from ambulo.common.files import json_text, write_atomic, write_bytes, write_or_print
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.trainings import Score
@@ -46,13 +40,23 @@ def sweep(flags: SweepFlags) -> int:
     with folder.claimed(plan) as merged:
         failed, stopped = run_sweep(folder, merged, score, flags)
         if stopped:
-            print(
-                f"ambulo: stopped; the same command continues {folder.path}",
-                file=sys.stderr,
-            )
-            return 128 + stopped
+            return interrupted(folder, stopped)
         write_report(folder, merged, score, flags.json)
     return FAILED if failed else 0
+
+
+def interrupted(folder: StudyFolder[Any], number: int) -> int:
+    """Say how a study that the signal `number` stopped continues; return the exit code."""
+    announce(f"ambulo: stopped; the same command continues {folder.path}")
+    return 128 + number
+
+
+def reported(folder: StudyFolder[Any], data: Any, target: str | None) -> bool:
+    """Write the report of a study as JSON; return whether a table is to be printed too."""
+    text = json_text(data)
+    write_atomic(folder.report, text)
+    write_or_print(target, text)
+    return target != "-"
 
 
 def default_name(training: Training) -> str:
@@ -105,13 +109,13 @@ def run_sweep(
 
     from ambulo.commands.sweeps.scores import final_scores
     from ambulo.commands.sweeps.study import Study, run_of
-    from ambulo.commands.sweeps.trials import Trials, say
+    from ambulo.commands.sweeps.trials import Trials
 
     planned = {run.name: run for run in plan.runs()}
     study = Study(folder, plan, score)
     finished = sum(t.state == TrialState.COMPLETE for t in study.runs().values())
     if finished:
-        say(f"{finished} of {len(planned)} runs are finished already")
+        announce(f"{finished} of {len(planned)} runs are finished already")
     study.enqueue(planned)
 
     def run_flags(trial: Trial) -> list[str]:
@@ -154,12 +158,8 @@ def write_report(
     from ambulo.commands.sweeps.report import print_report, sweep_report
 
     report = sweep_report(folder, plan, score)
-    text = json.dumps(without_nan(report), indent=1) + "\n"
-    write_atomic(folder.report, text)
     if any("iqm" in data for data in report["variants"]):
         write_bytes(folder.picture, sweep_picture(report))
-    write_or_print(target, text)
-    if target == "-":
-        return
-    print_report(report)
-    print(f"report   {folder.report}\npicture  {folder.picture}")
+    if reported(folder, report, target):
+        print_report(report)
+        print(f"report   {folder.report}\npicture  {folder.picture}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import signal
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
@@ -22,6 +21,7 @@ from ambulo.commands.sweeps.kinds import Training
 from ambulo.commands.sweeps.processes import LOST, Host, Job, Process
 from ambulo.commands.sweeps.scores import learning_curve
 from ambulo.commands.sweeps.study import HEARTBEAT, Study, run_of
+from ambulo.common.console import announce
 from ambulo.common.folder_lock import FolderLock
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import AmbuloError, ConfigError, RunFolderError
@@ -117,8 +117,8 @@ class Trials:
         name = run_of(trial)
         run, log = self.study.folder.run(name), self.study.folder.log(name)
         began, printed = time.monotonic(), log.stat().st_size if log.exists() else 0
-        settings = " ".join(f"{k}={_shown(v)}" for k, v in trial.params.items())
-        say(f"{name}: begins {settings}".rstrip())
+        settings = " ".join(f"{k}={shown_value(v)}" for k, v in trial.params.items())
+        announce(f"{name}: begins {settings}".rstrip())
         for again in range(MAX_LOST + 1):
             wait_until_free(run, lambda: self._stopped(stop))
             if self._stopped(stop):
@@ -127,7 +127,7 @@ class Trials:
             code, pruned = self._watched(trial, host.start(job), stop)
             if code >= 0 or pruned or self._stopped(stop) or again == MAX_LOST:
                 break
-            say(f"{name}: its process was killed; it continues")
+            announce(f"{name}: its process was killed; it continues")
         if code != 0 and not pruned and self._stopped(stop):
             return
         with self._lock:
@@ -213,11 +213,11 @@ class Trials:
         try:
             self.study.optuna.tell(trial, result.get("value"), result.get("state"))
         except (UpdateFinishedTrialError, ValueError):
-            say(f"{name}: another process has repeated it meanwhile")
+            announce(f"{name}: another process has repeated it meanwhile")
             return
         states = [known.state for known in self.study.runs().values()]
         ended = sum(state.is_finished() for state in states)
-        say(f"{name}: {text} ({ended} of {self.total})")
+        announce(f"{name}: {text} ({ended} of {self.total})")
 
 
 def failure(log: Path, code: int, printed: int = 0) -> str:
@@ -254,11 +254,6 @@ def wait_until_free(run: Path, stopped: Callable[[], bool]) -> None:
             time.sleep(INTERVAL)
 
 
-def _shown(value: Any) -> str:
+def shown_value(value: Any) -> str:
     """Return a value of a setting for a message."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def say(line: str) -> None:
-    """Print a line of progress on stderr."""
-    print(line, file=sys.stderr, flush=True)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,8 +10,6 @@ from typing import Any
 
 import numpy as np
 from optuna.trial import Trial, TrialState
-from rich.console import Console
-from rich.markup import escape
 
 from ambulo.commands.sweeps.flags import TuneFlags
 from ambulo.commands.sweeps.folder import StudyFolder, TuningPlan
@@ -25,11 +21,11 @@ from ambulo.commands.sweeps.kinds import (
 from ambulo.commands.sweeps.scores import best_epoch, learning_curve
 from ambulo.commands.sweeps.space import checked_space, chosen_ranges, overrides
 from ambulo.commands.sweeps.study import Study, run_of
-from ambulo.commands.sweeps.sweep import default_name, train
-from ambulo.commands.sweeps.trials import Trials
-from ambulo.common.files import without_nan, write_atomic, write_or_print
+from ambulo.commands.sweeps.sweep import default_name, interrupted, reported, train
+from ambulo.commands.sweeps.trials import Trials, shown_value
+from ambulo.common.files import write_atomic
 from ambulo.common.paths import typed_command
-from ambulo.common.tables import new_table, print_table
+from ambulo.common.tables import print_rows
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.trainings import Score
 
@@ -62,11 +58,7 @@ def tune(flags: TuneFlags) -> int:
         )  # fmt: skip
         stopped = train(trials_of(study, plan, flags.trials, flags.first_seed), flags)
         if stopped:
-            print(
-                f"ambulo: stopped; the same command continues {folder.path}",
-                file=sys.stderr,
-            )
-            return 128 + stopped
+            return interrupted(folder, stopped)
         _report(study, plan, flags.json)
     return 0
 
@@ -121,10 +113,7 @@ def _report(study: Study, plan: TuningPlan, target: str | None) -> None:
         config = training.settings([*given, *overrides(best.params)])
         write_atomic(folder.best, config.to_json())
     data = report_of(study, plan)
-    text = json.dumps(without_nan(data), indent=1) + "\n"
-    write_atomic(folder.report, text)
-    write_or_print(target, text)
-    if target == "-":
+    if not reported(folder, data, target):
         return
     _print(study.score, data)
     print(f"report   {folder.report}")
@@ -166,16 +155,15 @@ def _print(score: Score, data: dict[str, Any]) -> None:
     trials, search = data["trials"], data["search"]
     done = [trial for trial in trials if trial["value"] is not None]
     done.sort(key=lambda trial: -score.sign * trial["value"])
-    table = new_table(f"{score.label}, {score.better} is better")
-    for head in ("trial", score.label, *search):
-        table.add_column(escape(head), justify="right")
-    for trial in done[:SHOWN]:
-        values = [trial["settings"].get(key) for key in search]
-        cells = [f"{v:.4g}" if isinstance(v, float) else str(v) for v in values]
-        table.add_row(
-            str(trial["number"]), f"{trial['value']:.4g}", *map(escape, cells)
-        )
-    print_table(Console(highlight=False), table)
+    rows = [
+        [
+            str(trial["number"]), f"{trial['value']:.4g}",
+            *(shown_value(trial["settings"].get(key)) for key in search),
+        ]
+        for trial in done[:SHOWN]
+    ]  # fmt: skip
+    title = f"{score.label}, {score.better} is better"
+    print_rows(title, ("trial", score.label, *search), rows, left=0)
     counts = Counter(trial["state"] for trial in trials)
     order = ("complete", "pruned", "fail", "running", "waiting")
     parts = ", ".join(f"{counts[state]} {state}" for state in order if counts[state])

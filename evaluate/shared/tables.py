@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
-from rich.markup import escape
 
-from ambulo.common.tables import new_table, print_table
+from ambulo.common.tables import print_rows
 from ambulo.evaluate.shared.result import (
     AgentMetrics,
     Breakdown,
@@ -131,11 +130,7 @@ def print_cells(
     words: bool = False,
 ) -> None:
     """Print a table, all columns but the first at the right unless they hold `words`."""
-    table = new_table(title)
-    table.add_column(escape(heads[0]), no_wrap=True)
-    for head in heads[1:]:
-        table.add_column(escape(head), justify="left" if words else "right")
-    for row in rows:
-        style = "bold" if is_policy(row[0]) else None
-        table.add_row(*(escape(cell) for cell in row), style=style)
-    print_table(console, table)
+    print_rows(
+        title, heads, rows, left=len(heads) if words else 1,
+        bold=[is_policy(row[0]) for row in rows], console=console,
+    )  # fmt: skip

@@ -16,10 +16,9 @@ from ambulo.rig_server.frames import RigFrame, answer_floats
 from ambulo.rig_server.layout import RigLayout
 from ambulo.rig_server.learner import Prediction, RigLearner
 from ambulo.rig_server.messages import Option, Status
-from ambulo.rig_server.packets import Packet, ReplayWindow
+from ambulo.rig_server.packets import Address, Packet
 from ambulo.rig_server.sequence import SequenceLearner
-
-Address = tuple[str, int]
+from ambulo.rig_server.sessions import Session
 
 QUEUE = 256
 """Largest number of queued frames of a client; the oldest are dropped first."""
@@ -164,30 +163,24 @@ class Models:
             self.sequence.learn()
 
 
-class ClientCharacter:
+class ClientCharacter(Session):
     """A client: its address, its queues, its counters and its models."""
 
     def __init__(
         self, address: Address, version: int, session: int, models: Models, path: Path
     ) -> None:
         """Create a client that has sent nothing yet."""
-        self.address, self.version, self.session = address, version, session
-        self.models, self.path = models, path
+        super().__init__(address, session)
+        self.version, self.models, self.path = version, models, path
         self.layout = models.learner.layout
-        self.nonce = 0
         self.same_skeleton = False
         """Whether its first frame was found to be of the model's skeleton."""
-        self.window = ReplayWindow()
         self.queue: deque[Waiting] = deque()
         self.pending: deque[LearningTask] = deque()
         self.runs: deque[Packet] = deque()
         """Requests for free runs."""
         self.last_frames = 0
         """Sequence number of the last datagram of frames."""
-        self.sent = 0
-        """Sequence number of the last datagram to the client."""
-        self.heard = 0.0
-        """When it last sent something, [s]."""
         self.saved_at = 0.0
         self.saved_learned = 0
         self.received = self.answered = self.dropped = self.refused = self.hurried = 0

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from ambulo.rig_server import store
 from ambulo.rig_server.character import (
-    Address,
     ClientCharacter,
     Models,
     Thresholds,
 )
 from ambulo.rig_server.layout import RigError, RigLayout
-from ambulo.rig_server.packets import Fault, PacketError
+from ambulo.rig_server.packets import Address, Fault, PacketError
 from ambulo.rig_server.shares import LARGE, FairShares
 
 log = logging.getLogger(__name__)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from ambulo.rig_server.character import Address
+from ambulo.rig_server.packets import Address
 
 MOST = 64
 """Largest number of waiting datagrams of a known address; the oldest are dropped first."""

@@ -18,6 +18,8 @@ from ambulo.rig_server.layout import RigError
 MAGIC = b"RIG2"
 """First bytes of a datagram of version 2; no version 1 type begins with 0x52."""
 VERSION = 2
+Address = tuple[str, int]
+"""Host and port of a client."""
 SIGNED = 1
 """Flag: a tag follows the payload."""
 TAG = 16

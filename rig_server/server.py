@@ -1,19 +1,16 @@
 """The live rig server: datagrams in, answers out, one model for each client.
 
 One thread does all the work, one piece at a time. A piece reads a datagram of the next address
-and answers a frame of it. Without waiting datagrams, the piece learns from an answered frame,
-or makes a free run, of the next client. The next one is that with the least server time so far
-(`shares`): sources first, then the addresses of each; addresses without a client together count
-as one source. The socket is emptied between two pieces. While answers wait, learning gets a
+(`sessions`) and answers a frame of it. Without waiting datagrams, the piece learns from an
+answered frame, or makes a free run, of the client with the least server time so far. The
+socket is emptied between two pieces. While answers wait, learning gets a
 tenth of the time: after `PATIENCE` answers in a row, and nine times the duration of the last
 learning task, one piece learns. Queues are bounded: the oldest datagrams and frames are
-dropped, the oldest learning tasks are skipped, and all are counted. No datagram can raise an
-exception out of this module.
+dropped, the oldest learning tasks are skipped, and all are counted.
 """
 
 from __future__ import annotations
 
-import collections
 import logging
 import operator
 import secrets
@@ -25,7 +22,6 @@ import numpy as np
 from ambulo.rig_server import messages, packets, packets_v1
 from ambulo.rig_server.character import (
     RUNS,
-    Address,
     ClientCharacter,
     FrameBatch,
     LearningTask,
@@ -34,10 +30,10 @@ from ambulo.rig_server.character import (
 )
 from ambulo.rig_server.clients import Clients, ServerConfig
 from ambulo.rig_server.frames import RigFrame, checked_frames
-from ambulo.rig_server.inbox import Inbox
 from ambulo.rig_server.layout import LEGS, RigLayout, legs_named, legs_of
 from ambulo.rig_server.messages import ErrorCode, Kind, Option, Result
-from ambulo.rig_server.packets import Fault, Packet, PacketError
+from ambulo.rig_server.packets import Address, Fault, Packet, PacketError
+from ambulo.rig_server.sessions import STRANGERS, SessionServer
 from ambulo.rig_server.shares import LessonPace
 
 log = logging.getLogger(__name__)
@@ -46,15 +42,14 @@ PORT = 6003
 """The published port."""
 STATUS_EVERY = 30
 """Frames between two STATUS messages."""
-STRANGERS: Address = ("", 0)
-"""Represents all addresses without a client in the accounting of time."""
 _LEARN = operator.methodcaller("learn")
-SESSIONS = 8
-"""Largest number of sessions of one address."""
 
 
-class RigServer:
-    """All clients of one socket. `receive` and `work` also work without a socket."""
+class RigServer(SessionServer[ClientCharacter]):
+    """All clients of one socket."""
+
+    hello = Kind.HELLO
+    max_sessions = 8
 
     def __init__(
         self,
@@ -71,20 +66,20 @@ class RigServer:
             clock: Monotonic clock, [s]; work is measured with it, too.
         """
         self.config = config
-        self.inbox = Inbox()
-        """Datagrams that are not read yet."""
         self.clients = Clients(config, clock)
-        self.faults: collections.Counter[Fault] = collections.Counter()
-        """Datagrams that were not used, or frames that were dropped, and why."""
-        self.datagrams = self.pings = self.unsent = 0
-        self.broken = 0
-        """Clients removed because work on their frames failed."""
+        super().__init__(
+            config.secret, send, clock, self.clients.characters, self.clients.answers
+        )
+        self._handlers |= {
+            Kind.FRAMES: self._frames,
+            Kind.STATUS_REQUEST: self._status_request,
+            Kind.NEXT_REQUEST: self._next_request,
+        }
+        self.pings = 0
         self._pace = LessonPace()
         self._ready: set[Address] = set()
         """Addresses of which a datagram or a frame waits."""
-        self._send, self._clock = send, clock
         self._names: dict[Address, RigLayout] = {}
-        self.clients.answers.add(STRANGERS, STRANGERS)
 
     @property
     def characters(self) -> dict[tuple[Address, int], ClientCharacter]:
@@ -93,32 +88,25 @@ class RigServer:
 
     # Incoming messages
 
+    def forget(self, client: ClientCharacter) -> None:
+        """Remove a client after saving its model."""
+        self.clients.forget(client)
+
+    def drop(self, client: ClientCharacter) -> None:
+        """Remove a client and its model."""
+        self.clients.drop(client)
+
     def offer(self, data: bytes, address: Address) -> None:
         """Queue a datagram, which is read when it is its address' turn."""
-        known = address in self.clients.by_address
-        before = self.inbox.dropped
-        self.inbox.put(data, address, known=known)
-        self._ready.add(address if known else STRANGERS)
-        if self.inbox.dropped > before:
-            self.faults[Fault.BUSY] += self.inbox.dropped - before
+        self._ready.add(address if address in self.clients.by_address else STRANGERS)
+        super().offer(data, address)
 
-    def receive(self, data: bytes, address: Address) -> None:
-        """Process one datagram."""
-        self.datagrams += 1
-        try:
-            if data[:4] == packets.MAGIC:
-                self._receive_v2(data, address)
-            else:
-                self._receive_v1(data, address)
-        except PacketError as error:
-            self.faults[error.fault] += 1
-            log.debug("%s:%d: %s", *address, error)
-        except Exception:
-            # An unforeseen error. The server continues, without the clients of this address.
-            log.exception("%s:%d: given up", *address)
-            self.broken += 1
-            for character in list(self.clients.of(address)):
-                self.clients.drop(character)
+    def read(self, data: bytes, address: Address) -> None:
+        """Process a datagram of version 1 or 2."""
+        if data[:4] == packets.MAGIC:
+            super().read(data, address)
+        else:
+            self._receive_v1(data, address)
 
     def _receive_v1(self, data: bytes, address: Address) -> None:
         if self.config.secret or not self.config.version_1:
@@ -146,36 +134,12 @@ class RigServer:
         batch = FrameBatch(0, len(frames))
         self._enqueue(character, batch, frames, Option.LEARN | Option.PREDICT, True)
 
-    def _receive_v2(self, data: bytes, address: Address) -> None:
-        packet = packets.decode(data, self.config.secret)
-        if packet.kind == Kind.HELLO:
-            self._hello(packet, address)
-            return
-        character = self.characters.get((address, packet.session))
-        if character is None or character.version != 2:
-            self._fail(address, packet, ErrorCode.UNKNOWN_SESSION, "")
-            raise PacketError(Fault.SESSION, "no such session of this address")
-        handler = {
-            Kind.FRAMES: self._frames,
-            Kind.STATUS_REQUEST: self._status_request,
-            Kind.NEXT_REQUEST: self._next_request,
-            Kind.BYE: self._bye,
-            Kind.PING: self._ping,
-        }.get(packet.kind)  # type: ignore[call-overload]
-        if handler is None:
-            raise PacketError(
-                Fault.TYPE, f"no message 0x{packet.kind:02x} for a server"
-            )
-        if not character.window.take(packet.sequence):
-            raise PacketError(Fault.REPLAYED, f"sequence {packet.sequence} again")
-        character.heard = self._clock()
-        handler(character, packet)
-
-    def _hello(self, packet: Packet, address: Address) -> None:
+    def begin(self, packet: Packet, address: Address) -> None:
+        """Answer a HELLO: a new session, or one that the client has already."""
         try:
             hello = messages.decode_hello(packet.payload)
         except PacketError as error:
-            self._fail(address, packet, ErrorCode.BAD_RIG, str(error))
+            self.fail(address, packet, ErrorCode.BAD_RIG, str(error))
             raise
         mine = self.clients.of(address)
         character = next(
@@ -183,13 +147,12 @@ class RigServer:
             None,
         )
         if character is None:
-            if len(mine) >= SESSIONS:
-                self.clients.forget(min(mine, key=lambda c: c.heard))
+            self.make_room(address)
             session = secrets.randbits(63) + 1
             try:
                 character = self.clients.admit(address, 2, session, hello.layout)
             except PacketError as error:
-                self._fail(address, packet, ErrorCode.FULL, str(error))
+                self.fail(address, packet, ErrorCode.FULL, str(error))
                 raise
             character.nonce, character.heard = hello.nonce, self._clock()
         welcome = messages.Welcome(
@@ -199,7 +162,7 @@ class RigServer:
             character.layout.output_size,
             character.models.gate.started,
         )
-        self._reply(character, Kind.WELCOME, messages.encode_welcome(welcome))
+        self.reply(character, Kind.WELCOME, messages.encode_welcome(welcome))
 
     def _frames(self, character: ClientCharacter, packet: Packet) -> None:
         layout = character.layout
@@ -213,7 +176,7 @@ class RigServer:
             raise
         if other := character.other_skeleton(frames[0]):
             character.refused += 1
-            self._fail(character.address, packet, ErrorCode.BAD_RIG, other)
+            self.fail(character.address, packet, ErrorCode.BAD_RIG, other)
             raise PacketError(Fault.CONTENT, other)
         batch = FrameBatch(packet.sequence, len(frames))
         follows = packet.sequence == character.last_frames + 1
@@ -221,13 +184,13 @@ class RigServer:
         self._enqueue(character, batch, frames, message.options, follows)
 
     def _status_request(self, character: ClientCharacter, _: Packet) -> None:
-        self._reply(character, Kind.STATUS, messages.encode_status(character.status()))
+        self.reply(character, Kind.STATUS, messages.encode_status(character.status()))
 
     def _next_request(self, character: ClientCharacter, packet: Packet) -> None:
         messages.decode_next_request(packet.payload)
         if len(character.runs) >= RUNS:
             text = f"{RUNS} free runs wait already"
-            self._fail(character.address, packet, ErrorCode.FULL, text)
+            self.fail(character.address, packet, ErrorCode.FULL, text)
             raise PacketError(Fault.BUSY, text)
         character.runs.append(packet)
 
@@ -238,17 +201,11 @@ class RigServer:
             min(count, messages.most_next(character.layout.output_size))
         )
         if run is None:
-            self._fail(
+            self.fail(
                 character.address, packet, ErrorCode.NOT_READY, "no walk learned yet"
             )
             return
-        self._reply(character, Kind.NEXT, messages.encode_next(messages.Next(run)))
-
-    def _bye(self, character: ClientCharacter, _: Packet) -> None:
-        self.clients.forget(character)
-
-    def _ping(self, character: ClientCharacter, packet: Packet) -> None:
-        self._reply(character, Kind.PONG, packet.payload[:64])
+        self.reply(character, Kind.NEXT, messages.encode_next(messages.Next(run)))
 
     # Work
 
@@ -269,22 +226,19 @@ class RigServer:
 
     def _serve(self, address: Address) -> None:
         """Read a datagram of a known or unknown address, and answer a frame of it."""
-        who = self.inbox.next_stranger() if address == STRANGERS else address
-        if who is not None:
-            data = self.inbox.take(who)
-            if data is not None:
-                self.receive(data, who)
-            character = self.clients.next_to_answer(who)
-            if character is not None:
-                self._guarded(character, self._work_on)
+        datagram = self.take(address)
+        sender = address if datagram is None else datagram[1]
+        if datagram is not None:
+            self.receive(*datagram)
+        character = self.clients.next_to_answer(sender)
+        if character is not None:
+            self._guarded(character, self._work_on)
         if not self._has_work(address):
             self._ready.discard(address)
 
     def _has_work(self, address: Address) -> bool:
         """Whether a datagram or a frame of an address waits."""
-        if address == STRANGERS:
-            return bool(self.inbox.strangers)
-        return self.inbox.waits(address) or any(
+        return self.waits(address) or any(
             character.queue for character in self.clients.of(address)
         )
 
@@ -331,7 +285,7 @@ class RigServer:
         if character.version == 1:
             if batch.answers:
                 character.answered += 1
-                self._out(
+                self.send(
                     packets_v1.encode_prediction(batch.answers[-1]), character.address
                 )
             return
@@ -340,7 +294,7 @@ class RigServer:
             answer = messages.Answer(
                 batch.sequence, np.array(batch.reached), np.array(batch.answers)
             )
-            self._reply(character, Kind.PREDICTION, messages.encode_answer(answer))
+            self.reply(character, Kind.PREDICTION, messages.encode_answer(answer))
         else:
             result = Result.LEARNED if batch.learned else Result.SEEN
             self._ack(character, batch.sequence, result)
@@ -376,23 +330,4 @@ class RigServer:
 
     def _ack(self, character: ClientCharacter, sequence: int, result: Result) -> None:
         payload = messages.encode_ack(messages.Ack(sequence, result))
-        self._reply(character, Kind.ACK, payload)
-
-    def _reply(self, character: ClientCharacter, kind: Kind, payload: bytes) -> None:
-        character.sent += 1
-        packet = Packet(kind, character.session, character.sent, payload)
-        self._out(packets.encode(packet, self.config.secret), character.address)
-
-    def _fail(
-        self, address: Address, packet: Packet, code: ErrorCode, text: str
-    ) -> None:
-        failure = messages.Failure(code, packet.sequence, text)
-        reply = Packet(Kind.ERROR, packet.session, 0, messages.encode_failure(failure))
-        self._out(packets.encode(reply, self.config.secret), address)
-
-    def _out(self, data: bytes, address: Address) -> None:
-        try:
-            self._send(data, address)
-        except OSError as error:
-            self.unsent += 1
-            log.debug("%s:%d: %s", *address, error)
+        self.reply(character, Kind.ACK, payload)

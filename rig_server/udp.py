@@ -13,8 +13,6 @@ from ambulo.rig_server.server import PORT, RigServer
 
 DRAINED = 1024
 """Largest number of datagrams taken from the socket before frames are processed again."""
-LARGEST = 65_535
-"""Size of the receive buffer, [bytes]: no datagram is larger, so none is truncated."""
 SOCKET_BUFFER = 1 << 22
 NAP = 0.05
 """Longest wait without datagrams, [s]."""
@@ -85,23 +83,11 @@ class UdpServer:
         if not self._busy:
             select.select([self._socket], [], [], NAP)
         start = time.perf_counter()
-        emptied = self._drain()
+        emptied = self.server.drain(self._socket, DRAINED)
         end = 0.0 if emptied else 2.0 * time.perf_counter() - start
         self._busy = self.server.work()
         while self._busy and time.perf_counter() < end:
             self._busy = self.server.work()
-
-    def _drain(self) -> bool:
-        """Take datagrams from the socket; True if none is left."""
-        for _ in range(DRAINED):
-            try:
-                data, address = self._socket.recvfrom(LARGEST)
-            except BlockingIOError:
-                return True
-            except OSError:
-                continue  # an answer that could not be delivered (reported by Windows)
-            self.server.offer(data, (address[0], address[1]))
-        return False
 
     def _send(self, data: bytes, address: tuple[str, int]) -> None:
         self._socket.sendto(data, address)

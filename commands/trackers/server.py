@@ -26,8 +26,6 @@ from ambulo.rig_server.udp import bound_socket
 
 DRAINED = 256
 """Most datagrams that are taken off the socket before others have a turn."""
-LARGEST = 65_535
-"""Bytes of the receive buffer: no datagram is larger."""
 SOCKET_BUFFER = 1 << 20
 TICK = 0.1
 """Time between two looks at signals and silent clients, [s]."""
@@ -140,14 +138,7 @@ class BodyServer:
 
     def _drain(self, endpoint: socket.socket) -> None:
         """Take datagrams off the socket."""
-        for _ in range(DRAINED):
-            try:
-                data, address = endpoint.recvfrom(LARGEST)
-            except BlockingIOError:
-                break
-            except OSError:
-                continue  # an answer that could not be delivered (reported by Windows)
-            self.udp.offer(data, (address[0], address[1]))
+        self.udp.drain(endpoint, DRAINED)
         self._came.set()
 
     async def _work(self) -> None:

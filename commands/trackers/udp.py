@@ -1,18 +1,11 @@
-"""Bodies over UDP: version 2 of the rig protocol, one datagram of one client at a time.
-
-Next is the client that has had least of the server's time, as in the rig server: sources
-first, then the addresses of each; addresses without a client share what one source gets.
-Datagrams that wait are few for each address; beyond that the oldest are dropped.
-"""
+"""Bodies over UDP: version 2 of the rig protocol, one datagram of one client at a time."""
 
 from __future__ import annotations
 
 import collections
-import logging
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -28,48 +21,38 @@ from ambulo.ik.trackers.conventions import TrackerSample, poses_to_project
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.recording_lines import POSE, parse_header
 from ambulo.ik.trackers.sizes import TRACKERS
-from ambulo.rig_server import messages, packets, tracker_messages
-from ambulo.rig_server.character import Address
-from ambulo.rig_server.inbox import Inbox
+from ambulo.rig_server import tracker_messages
 from ambulo.rig_server.messages import ErrorCode, Kind
-from ambulo.rig_server.packets import Fault, Packet, PacketError, ReplayWindow
+from ambulo.rig_server.packets import Address, Fault, Packet, PacketError
+from ambulo.rig_server.sessions import (
+    STRANGERS,
+    Session,
+    SessionServer,
+    most_silent,
+)
 from ambulo.rig_server.shares import FairShares
-from ambulo.rig_server.tracker_messages import TrackersMessage
+from ambulo.rig_server.tracker_messages import TrackersMessage, TrackHello
 
-log = logging.getLogger(__name__)
-
-STRANGERS: Address = ("", 0)
-"""Stands for all addresses without a client where shares of time are counted."""
 PATIENCE = 10.0
 """Silence after which a client must leave its place to another one, [s]."""
-SESSIONS = 4
-"""Most sessions of one address."""
 
 
-@dataclass(eq=False)
-class UdpClient:
-    """A session of an address."""
+class UdpClient(Session):
+    """A session of an address, with its header and its body."""
 
-    address: Address
-    """Where it sends from."""
-    nonce: int
-    """Of its TRACK."""
-    session: int
-    """The number that it was given."""
-    text: str
-    """Its header."""
-    stream: Stream
-    """Its body."""
-    heard: float
-    """When it was heard last, [s]."""
-    window: ReplayWindow = field(default_factory=ReplayWindow)
-    """The numbers of its datagrams."""
-    sent: int = 0
-    """Datagrams that it was sent."""
+    def __init__(
+        self, address: Address, hello: TrackHello, stream: Stream, now: float
+    ) -> None:
+        """A client of a TRACK that arrived `now`, [s]."""
+        super().__init__(address, secrets.randbits(63) + 1, hello.nonce)
+        self.text, self.stream, self.heard = hello.header, stream, now
 
 
-class UdpBodies:
-    """All UDP clients of a server. `offer` and `work` may be driven without a socket."""
+class UdpBodies(SessionServer[UdpClient]):
+    """All UDP clients of a server of bodies."""
+
+    hello = Kind.TRACK
+    max_sessions = 4
 
     def __init__(
         self,
@@ -86,112 +69,50 @@ class UdpBodies:
             config: Limits and the shared secret.
             places: Places, shared with clients of other protocols.
             send: Sends a datagram to an address.
-            clock: Seconds from any moment on.
+            clock: Monotonic clock, [s].
         """
-        self.faults: collections.Counter[Fault] = collections.Counter()
-        """Datagrams that were not used, and why."""
         self.clients: dict[tuple[Address, int], UdpClient] = {}
         """By address and session."""
-        self.rows = self.unsent = self.broken = 0
-        """Rows answered, answers not sent, and clients removed since work failed."""
+        super().__init__(config.secret, send, clock, self.clients, FairShares())
+        self._handlers[Kind.TRACKERS] = self._row
+        self.rows = 0
+        """Rows answered."""
         self._network, self._config, self._places = network, config, places
-        self._send, self._clock = send, clock
-        self._inbox = Inbox()
-        self._shares: FairShares[Address] = FairShares()
-        self._shares.add(STRANGERS, STRANGERS)
-
-    def of(self, address: Address) -> list[UdpClient]:
-        """The sessions of an address."""
-        return [client for (at, _), client in self.clients.items() if at == address]
-
-    def offer(self, data: bytes, address: Address) -> None:
-        """Take a datagram that is read when it is the turn of its address."""
-        before = self._inbox.dropped
-        self._inbox.put(data, address, known=bool(self.of(address)))
-        self.faults[Fault.BUSY] += self._inbox.dropped - before
 
     def work(self) -> bool:
         """Read a datagram and answer it; False if none waits."""
-        address = self._shares.next(self._waits)
+        address = self._shares.next(self.waits)
         if address is None:
             return False
-        source = address[0] or STRANGERS
-        sender = self._inbox.next_stranger() if address == STRANGERS else address
-        data = None if sender is None else self._inbox.take(sender)
-        if sender is None or data is None:
-            return True
-        start = time.perf_counter()
-        self.receive(data, sender)
-        self._shares.charge(address, source, time.perf_counter() - start)
+        datagram = self.take(address)
+        if datagram is not None:
+            start = time.perf_counter()
+            self.receive(*datagram)
+            spent = time.perf_counter() - start
+            self._shares.charge(address, address[0] or STRANGERS, spent)
         return True
 
-    def _waits(self, address: Address) -> bool:
-        if address == STRANGERS:
-            return bool(self._inbox.strangers)
-        return self._inbox.waits(address)
-
-    def receive(self, data: bytes, address: Address) -> None:
-        """Answer a datagram at once."""
-        try:
-            self._receive(packets.decode(data, self._config.secret), address)
-        except PacketError as error:
-            self.faults[error.fault] += 1
-            log.debug("%s:%d: %s", *address, error)
-        except Exception:
-            # No rule foresaw it. The server goes on, without the clients of this address.
-            log.exception("%s:%d: given up", *address)
-            self.broken += 1
-            for client in self.of(address):
-                self.forget(client)
-
-    def _receive(self, packet: Packet, address: Address) -> None:
-        if packet.kind == Kind.TRACK:
-            self._track(packet, address)
-            return
-        client = self.clients.get((address, packet.session))
-        if client is None:
-            self._fail(address, packet, ErrorCode.UNKNOWN_SESSION, "")
-            raise PacketError(Fault.SESSION, "no such session of this address")
-        if packet.kind not in {Kind.TRACKERS, Kind.BYE, Kind.PING}:
-            raise PacketError(
-                Fault.TYPE, f"no message 0x{packet.kind:02x} for this server"
-            )
-        if not client.window.take(packet.sequence):
-            raise PacketError(Fault.REPLAYED, f"sequence {packet.sequence} again")
-        client.heard = self._clock()
-        if packet.kind == Kind.BYE:
-            self.forget(client)
-        elif packet.kind == Kind.PING:
-            self._reply(client, Kind.PONG, packet.payload[:64])
-        else:
-            self._row(client, packet)
-
-    def _track(self, packet: Packet, address: Address) -> None:
+    def begin(self, packet: Packet, address: Address) -> None:
         """Begin a session, or repeat its beginning."""
         try:
             hello = tracker_messages.decode_track(packet.payload)
             header = parse_header(hello.header)
         except (PacketError, IKError) as error:
-            self._fail(address, packet, ErrorCode.BAD_TRACKERS, str(error))
+            self.fail(address, packet, ErrorCode.BAD_TRACKERS, str(error))
             raise PacketError(Fault.CONTENT, str(error)) from None
-        mine = self.of(address)
-        for client in mine:
+        for client in self.of(address):
             if (client.nonce, client.text) == (hello.nonce, hello.header):
                 client.heard = self._clock()
                 self._send_skeleton(client)
                 return
-        if len(mine) >= SESSIONS:
-            self.forget(min(mine, key=lambda client: client.heard))
+        self.make_room(address)
         stream = Stream(self._network, header, self._clock)
         try:
             self._take_place(address[0])
         except StreamsFullError as error:
-            self._fail(address, packet, ErrorCode.FULL, str(error))
+            self.fail(address, packet, ErrorCode.FULL, str(error))
             raise PacketError(Fault.FULL, str(error)) from None
-        client = UdpClient(
-            address, hello.nonce, secrets.randbits(63) + 1, hello.header, stream,
-            self._clock(),
-        )  # fmt: skip
+        client = UdpClient(address, hello, stream, self._clock())
         self.clients[address, client.session] = client
         self._shares.add(address, address[0])
         stream.skeleton_changed()
@@ -204,7 +125,7 @@ class UdpBodies:
         one of the source that has most, if that has more than this one would have.
         """
         if self._places.used >= self._places.most and self.clients:
-            oldest = min(self.clients.values(), key=lambda c: c.heard)
+            oldest = most_silent(self.clients.values())
             patience = min(PATIENCE, self._config.idle_seconds)
             counts = collections.Counter(at[0] for at, _ in self.clients)
             largest, most = counts.most_common(1)[0]
@@ -212,7 +133,7 @@ class UdpBodies:
                 self.forget(oldest)
             elif most > counts[source] + 1:
                 crowd = [c for c in self.clients.values() if c.address[0] == largest]
-                self.forget(min(crowd, key=lambda c: c.heard))
+                self.forget(most_silent(crowd))
         self._places.take()
 
     def _row(self, client: UdpClient, packet: Packet) -> None:
@@ -222,14 +143,14 @@ class UdpBodies:
         try:
             message = tracker_messages.decode_trackers(packet.payload, count)
         except PacketError as error:
-            self._fail(client.address, packet, ErrorCode.BAD_TRACKERS, str(error))
+            self.fail(client.address, packet, ErrorCode.BAD_TRACKERS, str(error))
             raise
         answer = client.stream.answer(device_row(message, client.stream))
         self.rows += 1
         if client.stream.skeleton_changed():
             self._send_skeleton(client)
         body = body_message(packet.sequence, answer)
-        self._reply(client, Kind.BODY, tracker_messages.encode_body(body))
+        self.reply(client, Kind.BODY, tracker_messages.encode_body(body))
 
     def forget_silent(self) -> None:
         """Forget clients that are silent; cheap, to be called often."""
@@ -245,7 +166,7 @@ class UdpBodies:
         self._places.free()
         if not self.of(client.address):
             self._shares.remove(client.address, client.address[0])
-            while self._inbox.take(client.address) is not None:
+            while self.inbox.take(client.address) is not None:
                 pass  # datagrams of a client that is gone
 
     def _send_skeleton(self, client: UdpClient) -> None:
@@ -255,26 +176,7 @@ class UdpBodies:
             client.stream.offsets.astype(np.float32),
         )
         payload = tracker_messages.encode_skeleton(message)
-        self._reply(client, Kind.SKELETON, payload)
-
-    def _reply(self, client: UdpClient, kind: Kind, payload: bytes) -> None:
-        client.sent += 1
-        packet = Packet(kind, client.session, client.sent, payload)
-        self._out(packets.encode(packet, self._config.secret), client.address)
-
-    def _fail(
-        self, address: Address, packet: Packet, code: ErrorCode, text: str
-    ) -> None:
-        failure = messages.Failure(code, packet.sequence, text)
-        reply = Packet(Kind.ERROR, packet.session, 0, messages.encode_failure(failure))
-        self._out(packets.encode(reply, self._config.secret), address)
-
-    def _out(self, data: bytes, address: Address) -> None:
-        try:
-            self._send(data, address)
-        except OSError as error:
-            self.unsent += 1
-            log.debug("%s:%d: %s", *address, error)
+        self.reply(client, Kind.SKELETON, payload)
 
     def close(self) -> None:
         """Let every client go."""

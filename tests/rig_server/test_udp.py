@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -64,7 +65,7 @@ def test_both_versions_over_the_loopback(stream: Stream) -> None:
         assert report.faults == {}
         assert "answers" in "".join(lines_of(report))
         assert table_of(report).row_count == len(report.clients)
-        json.dumps(report.to_json())
+        json.dumps(asdict(report))
 
 
 def test_hello_again_after_a_silence_goes_on(stream: Stream) -> None:

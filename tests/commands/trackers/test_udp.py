@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ambulo.commands.trackers.stream import Places, StreamConfig
-from ambulo.commands.trackers.udp import SESSIONS, UdpBodies
+from ambulo.commands.trackers.udp import UdpBodies
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.recording_lines import parse_header, parse_row
 from ambulo.ik.trackers.session import BodySession
@@ -131,7 +131,7 @@ def test_sessions(make: Callable[..., Bench]) -> None:
     assert bench.places.used == 1
     for nonce in range(20, 30):
         bench.hello(nonce=nonce)
-    assert bench.places.used == SESSIONS
+    assert bench.places.used == UdpBodies.max_sessions
     bench.now += 61.0
     bench.bodies.forget_silent()
     assert bench.places.used == 0

@@ -1,11 +1,15 @@
-"""Atomic file writes, and a test whether a folder is writable."""
+"""Atomic writes of files and folders, and a test whether a folder is writable."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import tempfile
 import threading
+from collections.abc import Iterator
 from pathlib import Path
+
+from ambulo.configs.errors import RunFolderError
 
 
 def probe_folder(folder: Path) -> None:
@@ -33,3 +37,35 @@ def replace_file(path: Path, data: bytes) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+@contextlib.contextmanager
+def replace_folder(target: Path) -> Iterator[Path]:
+    """Yield a new folder, which then takes the place of `target`, whole or not at all.
+
+    An earlier folder is back in its place if anything fails, also by a signal.
+
+    Raises:
+        RunFolderError: No folder can be made beside `target`.
+    """
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        place = tempfile.TemporaryDirectory(
+            prefix=f".{target.name}-", dir=target.parent, ignore_cleanup_errors=True
+        )
+    except OSError as error:
+        raise RunFolderError(
+            f"{target.parent}: cannot be written: {error.strerror}"
+        ) from None
+    with place as work:
+        new, old = Path(work, "new"), Path(work, "old")
+        new.mkdir()
+        yield new
+        try:
+            if target.exists():
+                target.rename(old)
+            new.rename(target)
+        except BaseException:
+            if old.exists() and not target.exists():
+                old.rename(target)
+            raise

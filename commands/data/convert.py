@@ -42,39 +42,28 @@ FORMATS = tuple(ending.removeprefix(".") for ending in WRITTEN)
 class Conversion:
     """The steps that every motion goes through."""
 
+    flags: ConvertFlags
+    """Frames, speed, rate, filter and units."""
     reading: Reading
     """How files are read."""
-    frames: str | None = None
-    """Frames that are kept, "A:B"."""
-    speed: float = 1.0
-    """Of what is written beside its file."""
-    fps: float | None = None
-    """New rate, [Hz]."""
-    cutoff: float | None = None
-    """Of the low-pass, [Hz]."""
-    skeleton: Skeleton | None = None
-    """To which motions are retargeted."""
-    fit_lengths: bool = False
-    """Whether it gets the lengths of the source."""
-    ground: bool = True
-    """Whether its feet are set on level ground."""
-    units: str = "auto"
-    """Unit of length of what is written."""
+    skeleton: Skeleton | None
+    """Target of retargeting; None: none."""
 
     def motion(self, path: Path) -> tuple[Motion, list[str]]:
         """The converted motion of the file `path`, and remarks on it: faults first."""
+        flags = self.flags
         source, remarks = self.reading.source(path), list[str]()
         notes = source.notes
-        motion = at_speed(source.motion, self.speed)
-        frames = frames_of(motion, self.frames)
-        if self.frames is not None:
+        motion = at_speed(source.motion, flags.speed)
+        frames = frames_of(motion, flags.frames)
+        if flags.frames is not None:
             selected = f"{frames.start}:{frames.stop} of {len(motion)}"
             remarks.append(f"frames {selected}: {movement_text(motion[frames])}")
         # The whole clip is filtered and retargeted, so that a part is the same in it.
-        if self.cutoff is not None:
+        if flags.cutoff is not None:
             from ambulo.motion.filters import smoothed
 
-            motion = smoothed(motion, self.cutoff)
+            motion = smoothed(motion, flags.cutoff)
         if self.skeleton is None:
             motion = motion[frames]
         else:
@@ -83,18 +72,18 @@ class Conversion:
             done = retarget(
                 replace(source, motion=motion),
                 self.skeleton,
-                fit_lengths=self.fit_lengths,
-                ground=self.ground,
+                fit_lengths=flags.fit_lengths,
+                ground=not flags.keep_feet,
                 frames=frames,
             )
             if self.reading.strict and done.missing:
                 raise MotionFileError(path, 0, done.notes[-1])
             motion, notes = done.motion.replace(name=motion.name), done.notes
             remarks.append(described(done))
-        if self.fps is not None:
+        if flags.fps is not None:
             from ambulo.motion.operations import resample
 
-            motion = resample(motion, self.fps)
+            motion = resample(motion, flags.fps)
         faults = [f"note: {note}" for note in other_notes(notes)]
         return motion, [*faults, *remarks, *self.reading.choices(path, source).lines()]
 
@@ -108,7 +97,7 @@ class Conversion:
             raise MotionError(f"{target}: a file is not converted into itself")
         refuse_existing(written_files(target), force=force)
         motion, remarks = self.motion(source)
-        write_motion(target, motion, units=self.units)
+        write_motion(target, motion, units=self.flags.out_units)
         done = (
             f"{source} -> {target}: {len(motion)} frames, "
             f"{len(motion.skeleton)} joints, {motion.fps:.6g} fps"
@@ -191,17 +180,8 @@ def conversion_of(flags: ConvertFlags) -> Conversion:
         from ambulo.envs.characters.registry import skeleton_of
 
         skeleton = skeleton_of(flags.skeleton)
-    return Conversion(
-        reading=flags.reading("file" if skeleton is None else "auto"),
-        frames=flags.frames,
-        speed=flags.speed,
-        fps=flags.fps,
-        cutoff=flags.cutoff,
-        skeleton=skeleton,
-        fit_lengths=flags.fit_lengths,
-        ground=not flags.keep_feet,
-        units=flags.out_units,
-    )
+    rest_pose = "file" if skeleton is None else "auto"
+    return Conversion(flags, flags.reading(rest_pose), skeleton)
 
 
 def _folder(

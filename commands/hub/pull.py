@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -26,7 +24,8 @@ from ambulo.commands.hub.manifest import (
 )
 from ambulo.common.files import write_bytes
 from ambulo.common.signals import leaving_cleanly
-from ambulo.configs.errors import RunFolderError, nearest
+from ambulo.configs.atomic import replace_folder
+from ambulo.configs.errors import nearest
 from ambulo.configs.names import MODEL
 from ambulo.policies.files.plain_files import packed_files
 from ambulo.policies.files.raw_headers import raw_header
@@ -73,11 +72,10 @@ def pull(
     source = _Source(hub, repository, listing, name)
     manifest = source.manifest()
     contents = source.contents(manifest)
-    with _folder_beside(target) as made:
+    with replace_folder(target) as made:
         for file, data in contents.items():
             write_bytes(made / file, data)
         _check_model(made, manifest, f"{repository}/{name}")
-        _put(made, target)
     return target
 
 
@@ -224,39 +222,3 @@ def _check_model(folder: Path, manifest: Manifest, source: str) -> None:
         raise HubError(
             f"{source}: its contract (inputs and outputs) is not that of {MANIFEST}"
         )
-
-
-@contextmanager
-def _folder_beside(target: Path) -> Iterator[Path]:
-    """A new folder beside `target` for the context; at its end it is removed.
-
-    Raises:
-        RunFolderError: It cannot be made.
-    """
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        made = tempfile.TemporaryDirectory(
-            prefix=f".{target.name}.", dir=target.parent, ignore_cleanup_errors=True
-        )
-    except OSError as error:
-        raise RunFolderError(
-            f"{target.parent}: cannot be written: {error.strerror}"
-        ) from None
-    with made as folder:
-        yield Path(folder)
-
-
-def _put(made: Path, target: Path) -> None:
-    """Put the new folder in its place, and an earlier one out of it."""
-    made.chmod(0o755)
-    if not target.exists():
-        made.rename(target)
-        return
-    with _folder_beside(target) as old:
-        try:
-            target.rename(old / target.name)
-            made.rename(target)
-        except BaseException:  # a signal, too
-            if not target.exists():
-                (old / target.name).rename(target)
-            raise

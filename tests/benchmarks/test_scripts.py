@@ -71,6 +71,7 @@ ARGUMENTS: dict[str, Arguments] = {
         data / "CMU-INDEX.md", "--out", out / "activities.json",
     ],
     "make_films": lambda data, out: ["Stand", "--seconds", 0.4, "--out", out],
+    "make_ik_films": lambda data, out: ["crouch", "--out", out],
     "make_healthy_walk": lambda data, out: [walk_clip(data), out / "walk.json"],
     "make_overview": lambda data, out: [
         "--films", films(out), "--out", out / "overview.gif",

@@ -5,15 +5,14 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-import os
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import mujoco
 
+from ambulo.configs.atomic import replace_folder
 from ambulo.viz.page.bundle import SOURCES, PageError, bundle, package_folder
 from ambulo.viz.page.ik_data import ik_data
 from ambulo.viz.page.navigator_data import navigator_data
@@ -96,14 +95,9 @@ def build_site(out: Path, names: Sequence[str] = ()) -> Built:
     check_folder(out)
     pages = [page for page in PAGES if not names or page.name in names]
     packages = package_folder()
-    with tempfile.TemporaryDirectory(dir=out.parent, prefix=f".{out.name}-") as work:
-        folder = Path(work) / "page"
-        folder.mkdir()
+    with replace_folder(out) as folder:
         sizes = _write(folder, pages, packages)
         (folder / MARK).write_text(json.dumps(sizes, indent=2) + "\n", encoding="utf-8")
-        if out.exists():
-            os.replace(out, Path(work) / "before")
-        os.replace(folder, out)
     return Built(out, sizes)
 
 

@@ -25,6 +25,7 @@ from ambulo.commands.hub.errors import HubError
 from ambulo.commands.hub.manifest import sha256_of
 from ambulo.commands.hub.push import push
 from ambulo.commands.hub.share import SharedModel, share
+from ambulo.configs.atomic import replace_folder
 from ambulo.configs.errors import AmbuloError
 
 REPOSITORY = f"{USER}/gaits"
@@ -222,18 +223,23 @@ def test_sigterm_leaves_nothing(
     assert list((tmp_path / "temporary").iterdir()) == []
 
 
-def test_a_signal_leaves_the_model_that_is_replaced(tmp_path: Path) -> None:
-    class Stopped(type(tmp_path)):  # type: ignore[misc]
-        def rename(self, other: object) -> None:
+def test_a_signal_leaves_the_model_that_is_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def stop(path: Path, target: Path) -> None:
+        if path.name == "new":
             raise SystemExit(143)
+        rename(path, target)
 
     (tmp_path / "g").mkdir()
     (tmp_path / "g" / "old.json").touch()
-    (tmp_path / "made").mkdir()
-    with pytest.raises(SystemExit):
-        pulling._put(Stopped(tmp_path / "made"), tmp_path / "g")
+    monkeypatch.setattr(Path, "rename", stop)
+    with pytest.raises(SystemExit), replace_folder(tmp_path / "g"):
+        pass
     assert [path.name for path in (tmp_path / "g").iterdir()] == ["old.json"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["g", "made"]
+    assert [path.name for path in tmp_path.iterdir()] == ["g"]
 
 
 def test_more_bytes_than_stated_are_refused(

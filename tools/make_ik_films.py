@@ -1,22 +1,18 @@
-"""Films of the actions: what each does to a standing character, as GIFs.
+"""Make docs/images/ik_*.gif: what each action of inverse kinematics does to a standing body.
 
-python -m ambulo.commands.ik_action_films --out docs/images
+python tools/make_ik_films.py [NAME ...] [--out FOLDER]
 """
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 
-from ambulo.common.command_line import Arg, Flags, command
-from ambulo.common.flag_types import one_of, positional
-from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError
 from ambulo.ik.actions.action import IKAction, Timing, acting
 from ambulo.ik.actions.body import Crouch, Lean
 from ambulo.ik.actions.feet import Foot, FootPlant, Step
@@ -33,6 +29,7 @@ from ambulo.motion.motion import Motion
 from ambulo.viz.skeleton_actor import actor_of
 from ambulo.viz.skeleton_film import write_film
 
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 FEET: tuple[Foot, Foot] = ("LeftFoot", "RightFoot")
 FPS = 12.5
 """Of the films, [Hz]."""
@@ -138,46 +135,29 @@ def play(rig: Rig, scene: FilmScene, fps: float = FPS) -> Motion:
     return pose.motion(rig, fps)
 
 
-def write_films(
-    folder: Path, names: Sequence[str] = (), rig_name: str = "ik23"
-) -> list[Path]:
+def write_films(folder: Path, names: Sequence[str] = ()) -> list[Path]:
     """Write `ik_NAME.gif` of the scenes called `names`, or of all, into `folder`."""
-    rig = load_rig(rig_name)
+    rig = load_rig()
     folder.mkdir(parents=True, exist_ok=True)
-    return [
-        write_film(
-            folder / f"ik_{scene.name}.gif",
-            [actor_of(play(rig, scene))],
-            FPS,
-            title=scene.title,
-            panel=PANEL,
-        )
-        for scene in scenes(rig)
-        if not names or scene.name in names
-    ]
+    files = []
+    for scene in scenes(rig):
+        if not names or scene.name in names:
+            file, actor = folder / f"ik_{scene.name}.gif", actor_of(play(rig, scene))
+            write_film(file, [actor], FPS, title=scene.title, panel=PANEL)
+            files.append(file)
+    return files
 
 
-@dataclass(frozen=True, kw_only=True)
-class ActionFilmFlags(Flags):
-    """Write films of the actions: what each does to a standing character."""
-
-    out: Annotated[str, Arg("DIR")]
-    """folder of the films"""
-    names: Annotated[
-        tuple[str, ...],
-        positional("NAME"),
-        one_of(lambda: [scene.name for scene in scenes(load_rig())], "scene"),
-    ] = ()
-    """only these scenes"""
-
-
-@command("ik_action_films")
-def main(flags: ActionFilmFlags) -> int:
-    """Write the films; the exit code."""
-    folder = resolve_path(flags.out)
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError(f"--out {folder}: is a file, not a folder")
-    write_films(folder, flags.names)
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the films and print their names."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="(default: all)")
+    parser.add_argument("--out", type=Path, default=FOLDER)
+    args = parser.parse_args(argv)
+    known = [scene.name for scene in scenes(load_rig())]
+    if unknown := set(args.names) - {*known}:
+        parser.error(f"no film of {', '.join(sorted(unknown))}: {', '.join(known)}")
+    print(*write_films(args.out, args.names), sep="\n")
     return 0
 
 

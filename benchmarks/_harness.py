@@ -1,4 +1,4 @@
-"""What all benchmarks share: options from a function's signature, tables, targets, JSON.
+"""Harness of all benchmarks: options from a function's signature, tables, targets, JSON.
 
 A benchmark is one function `measure` whose keyword arguments are its options and whose result
 is its numbers; `run` does the rest. `{"rows": {name: {column: number}}}` is printed as a table.
@@ -168,7 +168,7 @@ class TimedPhysics:
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers are measured on, with the load at this moment."""
+    """Machine on which the numbers are measured, with its load at this moment."""
     return {
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,

@@ -1,4 +1,4 @@
-"""What does the navigator cost in Godot, and how often has it the plan of the compiled one?
+"""Time of the navigator in Godot, and how often its plan is that of the compiled one.
 
 Decisions of the planner are recorded in levels of some families and replayed in the engine,
 with maps and plans on another thread, as a game has them. Times are the shortest of `--repeats`

@@ -51,7 +51,7 @@ SHARED = (
 
 @dataclass(frozen=True)
 class Task:
-    """What both sides do for one number of agents."""
+    """Set-up of both sides for one number of agents."""
 
     bank: LevelBank
     starts: Floats

@@ -62,7 +62,7 @@ def free_joints(rig: Rig) -> list[int]:
 
 
 def score(rig: Rig, truth: Pose, found: Solution) -> dict[str, float]:
-    """What a solution is worth against the true poses."""
+    """Errors of a solution against the true poses."""
     apart = np.linalg.norm(fk(rig, found.pose)[0] - fk(rig, truth)[0], axis=-1)
     beyond = violation(rig, found.pose.rotations) > 0.0
     return {

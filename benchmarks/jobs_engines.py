@@ -1,4 +1,4 @@
-"""What the engines of jobs cost against a plain loop, and what they gain.
+"""Cost and gain of the engines of jobs against a plain loop.
 
     python benchmarks/jobs_engines.py
 

@@ -67,7 +67,7 @@ def commanded(
 
 
 def row_of(record: Recording, mine: NDArray[np.bool_], v: float, w: float) -> Row:
-    """What the bodies `mine` (N,) with the command (v, w) did."""
+    """Result of the bodies `mine` (N,) under the command (v, w)."""
     survived = record.survived & mine
     first = round(SETTLED / record.dt)
     speed = record.velocity[first:, survived, 0].mean(axis=0)

@@ -81,7 +81,7 @@ def amc_readers(path: Path, asf: Path) -> dict[str, Reader]:
 
 
 def line_by_line(path: Path) -> list[dict[str, list[float]]]:
-    """What small AMC parsers do: a dict of lists of floats for each frame."""
+    """A small AMC parser: a dict of lists of floats for each frame."""
     frames: list[dict[str, list[float]]] = []
     for line in path.read_text().splitlines():
         words = line.split()
@@ -98,7 +98,7 @@ def titled(package: str) -> str:
 
 
 def stand_in_for_pkg_resources() -> None:
-    """What bvhtoolbox 0.1.3 needs of a module that setuptools no longer has."""
+    """Stand-in for `pkg_resources`, which bvhtoolbox 0.1.3 imports and setuptools lacks."""
     if "pkg_resources" not in sys.modules:
         module = types.ModuleType("pkg_resources")
         vars(module)["get_distribution"] = importlib.metadata.distribution

@@ -44,7 +44,7 @@ STANDS_ON_SOMETHING = 0.1
 
 @dataclass
 class Tally:
-    """What all clips gave for one target and way, weighted by their frames."""
+    """Mean over all clips for one target and method, weighted by their frames."""
 
     frames: int = 0
     seconds: float = 0.0

@@ -111,7 +111,7 @@ def child(kind: str, place: str, options: str) -> dict[str, float]:
 
 
 def fresh(*arguments: object) -> dict[str, float]:
-    """What `child` says in a process of its own."""
+    """Output of `child` in a process of its own."""
     command = [sys.executable, __file__, "--child", *map(str, arguments)]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     done = subprocess.run(

@@ -45,10 +45,10 @@ TESTS = {"fit_survives": "survives 0.05", "fit_survives_pushed": "survives 20 N 
 
 @dataclass(frozen=True)
 class Trial:
-    """What is done with each body."""
+    """Tasks of each body."""
 
     clip: Motion
-    """What it shall do."""
+    """Clip to follow."""
     frames: str | None
     """Part of the clip, "A:B"."""
     bodies: int

@@ -76,7 +76,7 @@ def traffic(simulation: CharacterSimulation) -> tuple[float, float]:
 def row_of(
     name: str, count: int, steps: int, compare: int, rounds: int
 ) -> dict[str, Any]:
-    """What the module promises, for one task and number of bodies."""
+    """Times of both back-ends for one task and number of bodies."""
     both = {b: bodies(TASKS[name], b, count) for b in ("cpu", "warp")}
     for batch in both.values():
         play(batch, compare)

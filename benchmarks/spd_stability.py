@@ -98,7 +98,7 @@ def error_of(method: str, dt: float, kp: float, kd: float, seconds: float) -> fl
 def driver(
     method: str, model: mujoco.MjModel, coupling: JointCoupling, kp: float, kd: float
 ) -> Callable[[mujoco.MjData, Floats], None]:
-    """What is done between `mj_step1` and `mj_step2` with wanted angles (14,)."""
+    """Step between `mj_step1` and `mj_step2`: torques towards the target angles (14,)."""
     dofs = coupling.independent[coupling.actuated]
     at = model.jnt_qposadr[model.dof_jntid[dofs]]
     if method == "stable PD":

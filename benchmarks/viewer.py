@@ -49,7 +49,7 @@ CAMERA = {
     "image_height": 600, "image_width": 800, "look_at": (0.0, 0.0, 1.0),
     "up_direction": (0.0, 0.0, 1.0),
 }  # fmt: skip
-"""What a window says first; before it, viser does not count it as one."""
+"""First message of a window; before it, viser does not count it as one."""
 
 
 class Window:

@@ -37,7 +37,7 @@ DEFAULTS = 16_384
 
 
 class ScaledRewards(VecEnvWrapper):
-    """What `ppo.reward_scale` does, for a learner that lacks it."""
+    """Wrapper that scales rewards as `ppo.reward_scale` does, for a learner without it."""
 
     def __init__(self, venv: Sb3BatchEnv, scale: float) -> None:
         super().__init__(venv)

@@ -139,7 +139,7 @@ def measure(
 
 
 def compared(ours: tuple[Floats, ...], other: tuple[Floats, ...]) -> dict[str, float]:
-    """What the first four lines of the module's docstring name."""
+    """Differences of two worlds, named in the first four lines of the module's docstring."""
     apart = np.linalg.norm(ours[1] - other[1], axis=1)
     touched = ours[2] | other[2]
     alike = np.linalg.norm(ours[3] - other[3], axis=1) <= CLOSE

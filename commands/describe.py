@@ -95,7 +95,7 @@ def schema(flags: SchemaFlags) -> int:
 
 
 def action_schema(config: NavigationConfig) -> dict[str, Any]:
-    """What the numbers of an action mean."""
+    """Return the meaning of the numbers of an action, for JSON."""
     from ambulo.envs.vr.world.actions import DISCRETE_ACTIONS
 
     actions = config.actions

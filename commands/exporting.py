@@ -82,7 +82,7 @@ def _godot_settings(agent: Any) -> dict[str, Any]:
 _SETTINGS: Mapping[tuple[str, str], Callable[[Any], dict[str, Any]]] = {
     ("vr_navigation", "godot"): _godot_settings
 }
-"""What a kind's target needs besides the model and the file."""
+"""Further arguments of the exporter, by kind of model and target."""
 
 
 def _export_character(flags: ExportFlags) -> int:

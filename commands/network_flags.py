@@ -50,7 +50,7 @@ class SecretFlags(LogFlags):
 
 @dataclass(frozen=True, kw_only=True)
 class ServerFlags(SecretFlags):
-    """What a server of streams listens to."""
+    """Address, limits and duration of a server of streams."""
 
     bind: Annotated[str, Arg("ADDRESS")] = "127.0.0.1"
     """address to listen on"""

@@ -80,7 +80,7 @@ class LocomotionEnvironmentConfig(Config):
     """Prepared data of a user's own body: it travels with the settings, and is used as long as
     `character` matches its source."""
     actuation: Literal["torque", "muscle"] = "torque"
-    """What turns the torque of stable PD into motion: motors or muscles."""
+    """Actuators that apply the torque of stable PD: motors or muscles."""
     resolver: Literal["lsq", "nn"] = "lsq"
     """How a torque is distributed among muscles: by the exact solver or a muscle network."""
     muscle_network: str = "muscle_nn_myolegs"

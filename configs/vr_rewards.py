@@ -53,7 +53,7 @@ class NavigationRewardsConfig(Config):
     are bounded by the length of the path; `step` pays at every environment step as
     published, which teaches standing still, and is kept for comparison."""
     collision_mode: Literal["event", "decision", "tick"] = "event"
-    """What counts as one collision: a touch after `collision_rearm` seconds without one,
+    """Definition of one collision: a touch after `collision_rearm` seconds without one,
     every environment step in contact, or every physics tick in contact."""
     collision_rearm: NonNegative = 0.5
     """Seconds without contact before the next touch is a new event."""

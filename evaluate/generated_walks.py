@@ -14,7 +14,7 @@ from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample
 
 SOURCE = "walks generated from the shipped healthy walk"
-"""What these motions are, for reports."""
+"""Description of these motions, for reports."""
 STRIDES = (0.75, 0.9, 1.05, 1.2)
 """Stride lengths over the healthy one."""
 CADENCES = (0.85, 1.0, 1.15)

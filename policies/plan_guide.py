@@ -19,7 +19,7 @@ _WEIGHTS = (1.0, 1.0, 0.3)
 
 @dataclass(frozen=True)
 class PlanGuide:
-    """What a walker would do that follows its plan.
+    """Actions of a walker that follows its plan.
 
     The stick asks for the velocity of the planner in the observation, where it has one, and
     points with full length at the waypoint of the plan where it has not; rotation turns the
@@ -32,7 +32,7 @@ class PlanGuide:
     velocity_at: int | None
     """Column of the planner's velocity (forward, left); None: it is not observed."""
     velocity_scale: float
-    """What an observed velocity is multiplied by for the stick."""
+    """Factor from an observed velocity to the stick."""
     max_rotation_speed: float
     """[rad/s] at full stick."""
     first: float

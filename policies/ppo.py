@@ -173,7 +173,7 @@ class FastPPO(PPO):
         return True
 
     def memory_state(self) -> dict[str, np.ndarray]:
-        """What the policy keeps of the running episodes between two roll-outs, by name."""
+        """State of the policy in running episodes between two roll-outs, by name."""
         return {}
 
     def load_memory_state(self, arrays: dict[str, np.ndarray]) -> None:

@@ -46,7 +46,7 @@ class SequencePPO(FastPPO):
         self.record = SequenceRecord(
             self.n_envs, self.n_steps, self._burn_in, sizes, self.device
         )
-        """What was seen, and the states."""
+        """Observations and recurrent states of the last roll-out."""
 
     @property
     def length(self) -> int:

@@ -1,4 +1,4 @@
-"""What a recurrent policy saw in a roll-out and shortly before it, and its states."""
+"""Observations of a recurrent policy in a roll-out and shortly before it, and its states."""
 
 from __future__ import annotations
 

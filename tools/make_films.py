@@ -30,7 +30,7 @@ QUALITY = 45
 
 @dataclass(frozen=True)
 class Film:
-    """What acts in a film."""
+    """Agent and environment of a film."""
 
     agent: str | None = None
     """A shipped model; None: actions of zero, which leave the built-in controllers."""

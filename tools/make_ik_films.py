@@ -48,7 +48,7 @@ class FilmScene:
     title: str
     """Over the picture."""
     actions: tuple[IKAction, ...]
-    """What is done."""
+    """Actions, which begin together."""
     seconds: float
     """How long, [s]."""
     slides: bool = False

@@ -164,7 +164,7 @@ def shard_file(folder: Path, job: int) -> Path:
 
 
 def _name(job: int) -> str:
-    """What errors call a job: its file."""
+    """Name of a job in errors: its file."""
     return shard_file(Path(), job).name
 
 

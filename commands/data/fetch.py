@@ -32,7 +32,7 @@ ACKNOWLEDGEMENT = (
     "The data used in this project was obtained from mocap.cs.cmu.edu. "
     "The database was created with funding from NSF EIA-0196217."
 )
-"""What the owners ask to be printed wherever the data is used."""
+"""Acknowledgement that the owners request wherever the data is used."""
 CHECKSUMS = "checksums.json"
 """Beside the subjects' folders: the SHA-256 of every file that was fetched."""
 SOME_FAILED = 1

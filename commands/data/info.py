@@ -78,7 +78,7 @@ class MotionInfo:
     axes: str
     """Which axis is up, where the motion shows another than the format's; "" else."""
     rest_pose: str
-    """What keeps the offsets from being a standing body; "" if they are one."""
+    """Reason why the offsets are no standing body; "" if they are one."""
     chosen: Choices
     """Unit, axes and rest pose in words, and how well they fit a person."""
     notes: list[str]

@@ -1,4 +1,4 @@
-"""What a repository says of one model: `NAME/manifest.json`."""
+"""Manifest of one model in a repository: `NAME/manifest.json`."""
 
 from __future__ import annotations
 
@@ -77,10 +77,10 @@ class Score(Config):
 
 
 class Results(Config):
-    """What an evaluation measured (`ambulo eval`)."""
+    """Results of an evaluation (`ambulo eval`)."""
 
     evaluated: Text
-    """What the agents were evaluated on."""
+    """Levels, clips or gaits of the evaluation."""
     command: Text
     """Command line."""
     episodes: int
@@ -103,7 +103,7 @@ class Manifest(Config):
     kind: Text
     """Kind of model (see `policies/kinds`)."""
     summary: Text
-    """What models of this kind do."""
+    """Purpose of models of this kind."""
     headline: Text
     """One line on this model."""
     licence: Text
@@ -119,7 +119,7 @@ class Manifest(Config):
     training: Text
     """Command line of the training, from the header."""
     results: Results | None = None
-    """What was measured; None where nothing was given."""
+    """Results of an evaluation; None without one."""
     onnx: Text
     """The ONNX file beside it, or why there is none."""
     main: Annotated[str, Field(max_length=200)]

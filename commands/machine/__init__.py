@@ -1,1 +1,1 @@
-"""What `ambulo doctor` inspects: packages, engines, caches and models of this machine."""
+"""Checks of `ambulo doctor`: packages, engines, caches and models of this machine."""

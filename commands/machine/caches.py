@@ -19,7 +19,7 @@ class Cache:
     """A folder of files that can be made again."""
 
     name: str
-    """What it keeps."""
+    """Kind of its files."""
     path: Path
     """Where it is, whether or not it exists."""
     files: int

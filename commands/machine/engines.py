@@ -19,7 +19,7 @@ LINUX_ALONE = (
     "engines and clusters that end with a training that is killed, `make fuzz`, "
     "benchmarks that read /proc"
 )
-"""What other systems lack."""
+"""Features that run on Linux alone."""
 _TORCH = (
     "import torch; print(torch.version.cuda or 'none', torch.cuda.device_count(), "
     "sep='\\n')"
@@ -37,7 +37,7 @@ class Engine:
     detail: str
     """Version and place if found, else the reason."""
     needed_for: str
-    """What works with it only."""
+    """Features that need it."""
 
 
 def engines() -> list[Engine]:

@@ -33,7 +33,7 @@ class Package:
 
     @property
     def fault(self) -> str | None:
-        """What is wrong with it; None if nothing is."""
+        """Reason why it cannot be used; None if it can."""
         if self.version is None:
             return "not installed"
         if not accepts(self.wanted, self.version):
@@ -48,7 +48,7 @@ class Extra:
     name: str
     """Word in `pip install 'ambulo[...]'`."""
     purpose: str
-    """What needs the group."""
+    """Features that need the group."""
     packages: tuple[Package, ...]
     """Its packages; those of other extras are not counted here."""
 

@@ -1,4 +1,4 @@
-"""What `ambulo rig-server` shows while it runs: a live table, or plain lines."""
+"""Display of a running `ambulo rig-server`: a live table, or plain lines."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class StudyPlan(Config):
 
 
 class TuningPlan(StudyPlan):
-    """What a search varies."""
+    """Plan of a search: score and range of each setting."""
 
     noun = "search"
     file = "tune.json"
@@ -71,7 +71,7 @@ class PlannedRun:
 
 
 class SweepPlan(StudyPlan):
-    """What a sweep runs: every variant with every seed."""
+    """Plan of a sweep: every variant with every seed."""
 
     noun = "sweep"
     file = "sweep.json"

@@ -31,7 +31,7 @@ class Job:
     arguments: list[str]
     """Its flags."""
     log: Path
-    """What it prints."""
+    """File of its output."""
 
 
 class Process(Protocol):

@@ -1,4 +1,4 @@
-"""What runs reached: final scores by task, learning curves, scores of single episodes."""
+"""Scores of runs: final ones by task, learning curves, and those of single episodes."""
 
 from __future__ import annotations
 

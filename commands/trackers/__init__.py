@@ -1,1 +1,1 @@
-"""What `ambulo track-server` is made of."""
+"""Parts of `ambulo track` and `ambulo track-server`."""

@@ -1,1 +1,1 @@
-"""What `ambulo play` and `ambulo watch` show: the stage of each kind of model."""
+"""Stages of `ambulo play` and `ambulo watch`: one for each kind of model."""

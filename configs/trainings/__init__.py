@@ -42,7 +42,7 @@ class TrainingCommand(Config):
     """One command of a training."""
 
     summary: str
-    """What it trains."""
+    """Purpose, in one line."""
     module: str
     """Module with its `COMMAND`, a `RunCommand`, and the function `main` of its script."""
     former: tuple[str, ...] = ()

@@ -37,7 +37,7 @@ class Character:
     """A body: its MuJoCo model and what controllers need to know about it."""
 
     name: str
-    """What it is called, for example "human23"."""
+    """Name, for example "human23"."""
     model: mujoco.MjModel
     """The compiled model; its timestep is one substep."""
     skeleton: Skeleton

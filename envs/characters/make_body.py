@@ -35,7 +35,7 @@ class MadeBody:
     merged: dict[str, tuple[str, ...]]
     """Joints of the rig that are rigid parts of a body, by that body's joint."""
     notes: tuple[str, ...]
-    """What is doubtful in the rig: its roles, facing, unit."""
+    """Doubts about the rig: its roles, facing, unit."""
 
     @property
     def roles(self) -> RolesFile:

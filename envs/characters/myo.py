@@ -53,7 +53,7 @@ _HASHED: dict[str, tuple[str, ...]] = {
     "actuators": ("gainprm", "biasprm", "dynprm", "ctrlrange"),
     "equalities": ("data",),
 }
-"""What the shipped models and gaits depend on: lists of a model and fields of their entries."""
+"""Parts that shipped models and gaits depend on: lists of a model, fields of their entries."""
 
 
 def myolegs_spec(*, muscles: bool = True, timestep: float = TIMESTEP) -> mujoco.MjSpec:

@@ -75,7 +75,7 @@ def load_spec(name: str, record: BodyRecord | None = None) -> mujoco.MjSpec:
 
 
 def body_record(name: str) -> BodyRecord:
-    """What is prepared of the user's body `name`; errors as `load_character`."""
+    """Record of the user's body `name`; errors as `load_character`."""
     if name.endswith(RECORD_FILE):
         return load_json(BodyRecord, name)
     check_character(name)

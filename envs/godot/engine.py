@@ -208,7 +208,7 @@ class EngineProcess:
         self.stop()
 
     def _new_log(self) -> bytes:
-        """What this engine has written so far (at most the last 64 KiB)."""
+        """Output of this engine so far (at most the last 64 KiB)."""
         try:
             with self.log_file.open("rb") as stream:
                 size = stream.seek(0, os.SEEK_END)

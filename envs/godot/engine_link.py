@@ -79,7 +79,7 @@ class EngineLink:
 
     @property
     def name(self) -> str:
-        """What a message calls the engine."""
+        """Name of the engine in messages."""
         if self._address is not None:
             return f"Godot at http://{self._address[0]}:{self._address[1]}"
         return f"Godot engine {self.number}"

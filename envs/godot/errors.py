@@ -1,4 +1,4 @@
-"""What can go wrong between Python and a Godot engine, one class for each kind of fault.
+"""Faults between Python and a Godot engine, one class for each kind.
 
 `kind` is the name under which `GodotWorld.faults` counts them.
 """

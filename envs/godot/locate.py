@@ -95,7 +95,7 @@ def check_version(engine: Path) -> None:
 
 @functools.cache
 def _version_of(engine: str) -> str:
-    """What the program prints for `--version`."""
+    """Output of the program for `--version`."""
     try:
         done = subprocess.run(
             [engine, "--version"],

@@ -51,7 +51,7 @@ class BridgeSettings:
     def from_config(
         cls, config: NavigationEnvironmentConfig, log_folder: Path | None = None
     ) -> BridgeSettings:
-        """What `environment` says."""
+        """Return the settings in `environment`."""
         return cls(
             url=config.godot_url,
             binary=config.godot_bin,

@@ -1,1 +1,1 @@
-"""What all locomotion tasks share: batch, state, observation, reward."""
+"""Common parts of all locomotion tasks: batch, state, observation, reward."""

@@ -1,4 +1,4 @@
-"""What all locomotion tasks have in common: N bodies at once."""
+"""Common batch of all locomotion tasks: N bodies at once."""
 
 from __future__ import annotations
 
@@ -238,7 +238,7 @@ class LocomotionBatch(LocomotionTask):
         )
 
     def _info(self, success: Bools, fell: Bools, power: Floats, terms: Terms) -> Arrays:
-        """What `step` tells besides observations and rewards; see `step_info`."""
+        """Infos of `step`; see `step_info`."""
         fault, error = self.simulation.fault, self.state.joint_error(self.dofs)
         return step_info(self.state, fault, error, success, fell, power, terms)
 
@@ -329,7 +329,7 @@ class LocomotionBatch(LocomotionTask):
 
     @property
     def _extra_arrays(self) -> dict[str, Floats]:
-        """What parts of the observation need for a bit-exact continuation."""
+        """State of parts of the observation for a bit-exact continuation."""
         return {k: v for extra in self._extra for k, v in extra.saved.items()}
 
     def state_dict(self) -> Arrays:

@@ -1,4 +1,4 @@
-"""What a body looks like from its reference frame: the state that tasks read."""
+"""State of bodies in their reference frames, which tasks read."""
 
 from __future__ import annotations
 

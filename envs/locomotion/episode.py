@@ -82,7 +82,7 @@ def step_info(
     power: Floats,
     terms: Terms,
 ) -> Arrays:
-    """What `LocomotionBatch.step` tells besides observations and rewards.
+    """Infos of `LocomotionBatch.step`.
 
     Args:
         state: After the step.

@@ -94,7 +94,7 @@ def observation_layout(
 
 
 def _clip_parts(traits: TaskTraits, joints: int) -> list[Part]:
-    """What tasks that follow clips show of them."""
+    """Observation parts of tasks that follow clips."""
     parts, walks = list[Part](), traits.clock
     if not traits.clips:
         return parts

@@ -40,7 +40,7 @@ class WalkerBatch(TaskBatch, Protocol):
 
     @property
     def reference(self) -> Reference:
-        """What is followed."""
+        """Reference that the bodies follow."""
 
     @property
     def character(self) -> Character:

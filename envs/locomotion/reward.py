@@ -123,7 +123,7 @@ def standing_terms(
 
 
 def alive_term(state: BodyState, weights: LocomotionRewardsConfig) -> Terms:
-    """What each step without a fall gives."""
+    """Reward of each step without a fall."""
     return {"alive": np.full(len(state.yaw), weights.alive)}
 
 

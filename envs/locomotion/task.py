@@ -1,4 +1,4 @@
-"""What a locomotion task may change of the batch that all tasks share."""
+"""Parts of the common batch that a locomotion task may change."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class LocomotionTask:
         """Begin the task of new episodes (commands, reference frames)."""
 
     def _start_controls(self, envs: Ints) -> Floats | None:
-        """What motors of `envs` (k,) do at the start, (k, nu); None: nothing."""
+        """Initial controls of the motors of `envs` (k,), (k, nu); None: zero."""
         return None
 
     def _tick(self, advance: Floats) -> None:

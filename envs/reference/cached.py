@@ -63,7 +63,7 @@ def cached(
     *,
     takes: str = "",
 ) -> T:
-    """What `make` makes, made once for all processes of this user.
+    """Result of `make`, computed once for all processes of this user.
 
     Args:
         key: What else decides about it, as JSON data.
@@ -128,7 +128,7 @@ def cache_key(key: Any, clip: str | None) -> str:
 
 
 def _read(entry: Path, form: EntryFormat[T]) -> T | None:
-    """What the entry holds, if it is there and not damaged."""
+    """Contents of the entry, if it exists and is not damaged."""
     try:
         if not entry.is_file():
             return None

@@ -170,7 +170,7 @@ def walker_gaits(
 
 
 def _legs(path: str | None, config: LocomotionEnvironmentConfig) -> Reference:
-    """What myolegs follows: standing, or the walk that the shipped `muscle_walk` follows."""
+    """Reference of myolegs: standing, or the walk of the shipped `muscle_walk`."""
     name = "myolegs" if config.actuation == "muscle" else "myolegs_motors"
     if config.traits.still:
         # Muscles that saturate have no useful derivative: motors are linearised.
@@ -202,7 +202,7 @@ def _stored(file: Path) -> Reference:
 
 
 def chosen_cycle(reference: Reference, character: Character) -> list[str]:
-    """What was chosen of a clip, one line; none where the reference does not say."""
+    """Frames that were chosen of a clip, one line; none where the reference does not say."""
     report = reference.report
     if "first_frame" not in report:
         return []

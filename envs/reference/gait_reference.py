@@ -65,7 +65,7 @@ def _made(config: LocomotionEnvironmentConfig) -> Reference:
 def gait_reference(
     space: GaitSpace, values: ArrayLike, character: Character, healthy: Reference
 ) -> Reference:
-    """What the body `character` of `values` (P,) follows.
+    """Reference of the body `character` with the gait parameters `values` (P,).
 
     Args:
         space: Of the parameters.

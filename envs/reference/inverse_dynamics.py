@@ -39,7 +39,7 @@ TORQUE_HARMONICS = 10
 
 @dataclass(frozen=True, eq=False)
 class InverseDynamics:
-    """What moves the body along a cycle; N phases, P sole points, V = nv."""
+    """Inverse dynamics along a cycle; N phases, P sole points, V = nv."""
 
     qpos: Floats
     """MuJoCo's positions. Shape (N, nq); x is that of the first cycle."""
@@ -92,7 +92,7 @@ def ground_reaction(
     state: tuple[Floats, Floats, Floats],
     heights: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """What moves a body along a movement: forces left for root and joints, and the ground's.
+    """Inverse dynamics along a movement: residual forces of root and joints, and the ground's.
 
     The ground force of each sole ball is a friction pyramid of four edges; the edges'
     lengths are the non-negative least-squares solution (Lawson and Hanson 1974) of the

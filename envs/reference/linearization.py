@@ -78,7 +78,7 @@ class Knot:
     qvel: Floats
     """Shape (nv,)."""
     torque: Floats
-    """What acts, [N m]. Shape (nv,)."""
+    """Applied torques, [N m]. Shape (nv,)."""
     offsets: Floats
     """By how much the joint targets are moved, [rad]. Shape (U,)."""
 

@@ -61,7 +61,7 @@ class ReferenceReport:
     """Body weight, [N]."""
 
     def warnings(self) -> list[str]:
-        """What makes this clip a doubtful reference, one line each."""
+        """Reasons why this clip is a doubtful reference, one line each."""
         lines = []
         if self.slip > WARN_SLIP:
             lines.append(
@@ -157,7 +157,7 @@ def _on_ground(cycle: Cycle, soles: Soles) -> Cycle:
 
 
 def _in_file(captured: CapturedCycle, dynamics: InverseDynamics) -> str:
-    """What the file is like where a cycle is no reference, in words."""
+    """Description of the file where a cycle is no reference, in words."""
     force = np.linalg.norm(dynamics.residual[:, :3], axis=1)
     part = (captured.last - captured.first) * int(force.argmax()) / len(force)
     text = (

@@ -254,7 +254,7 @@ def standing_reference(
 def _standing_controller(
     character: Character, table: ReferenceTable, dofs: Ints, control_dt: float
 ) -> BalanceController:
-    """What keeps a body standing: of one of the user's own the best of several."""
+    """Balance controller of a standing body; for a user's own body the best of several."""
     if character.standing is None:
         return balance_controller(character, table, dofs, control_dt=control_dt)
     steps = cycle_steps(character, table, dofs, control_dt=control_dt)

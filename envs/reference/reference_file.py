@@ -51,7 +51,7 @@ class Gait:
     table: ReferenceTable
     """Joint states and torques by phase."""
     controller: BalanceController | None
-    """What keeps the body on it; None: nothing."""
+    """Feedback that keeps the body on it; None: no feedback."""
     report: dict[str, float]
     """How physical the cycle is (`envs.reference.prepare.ReferenceReport`)."""
     name: str = ""
@@ -62,7 +62,7 @@ class Gait:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What a character follows at one control rate."""
+    """Reference of a character at one control rate."""
 
     __repr__ = short_repr
 

@@ -38,7 +38,7 @@ class ReferenceTable:
 
     @property
     def targets(self) -> ReferenceTable:
-        """What stable PD is given: positions, velocities and feed-forward torques."""
+        """Targets of stable PD: positions, velocities and feed-forward torques."""
         return self.aim or self
 
     @property

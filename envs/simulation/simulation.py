@@ -165,7 +165,7 @@ class CharacterSimulation:
             qvel=self.qvel.copy(),
             constraint=self.constraint,
         )
-        """What stable PD reads: the state that a step begins with, and its forces."""
+        """Input of stable PD: the state at the start of a step, and its forces."""
         self.push: Floats = self._batch.bind("xfrc_applied")
         """External force and moment on each body, [N], [N m]. Shape (N, nbody, 6)."""
         self._warmstart: Floats = self._batch.bind("qacc_warmstart")

@@ -25,7 +25,7 @@ HARMONICS = 12
 
 @dataclass(frozen=True, eq=False)
 class GaitFacts:
-    """What a motion of whole cycles shows."""
+    """Facts of a motion of whole cycles."""
 
     speed: float
     """Forward, [m/s]."""

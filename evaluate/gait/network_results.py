@@ -46,7 +46,7 @@ class Walk:
     nominal: float
     """The speed that the parameters stand for, [m/s]."""
     facts: GaitFacts
-    """What the walk shows."""
+    """Facts of the walk."""
     curves: Floats
     """Mean of both legs, [deg]. Shape (3, 101)."""
 

@@ -17,7 +17,7 @@ class AgentsBatch(TaskBatch, Protocol):
     """All agents of all engines; a row is an agent, as `KindsPolicy` has them."""
 
     kinds: tuple[AgentSpec, ...]
-    """What each kind of agent observes and does."""
+    """Specification of each kind of agent: its observation and action."""
     kind: Ints
     """Index of the kind of each agent, (N,)."""
     team: Ints

@@ -84,7 +84,7 @@ def usual_opponent(batch: AgentsBatch, seed: int, width: int) -> Player:
 
 @dataclass
 class EpisodeTable:
-    """What the finished episodes of one kind of agent were like."""
+    """Statistics of the finished episodes of one kind of agent."""
 
     returns: list[float] = field(default_factory=list)
     """Undiscounted sum of rewards."""

@@ -63,7 +63,7 @@ class KnownPoses:
     """Poses to find again from their targets, N of them."""
 
     name: str
-    """What they are."""
+    """Name in reports."""
     pose: Pose
     """In the world."""
 

@@ -45,12 +45,12 @@ PRESENT, TURNED = 0.7, 0.8
 
 @dataclass(frozen=True)
 class PoseBatch:
-    """What a step learns from; B poses, pairs of consecutive frames first."""
+    """Batch of a training step; B poses, pairs of consecutive frames first."""
 
     inputs: Tensor
     """Of the network. Shape (B, in)."""
     outputs: Tensor
-    """What it should answer, as offsets from 0. Shape (B, out)."""
+    """Target output, as offsets from 0. Shape (B, out)."""
     root: Tensor
     """Position of the hips in the root frame, [m]. Shape (3, B)."""
     positions: Tensor

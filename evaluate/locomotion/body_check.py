@@ -56,7 +56,7 @@ AXIS = 0.9995
 
 @dataclass(frozen=True)
 class RoleCheck:
-    """What is known of one role."""
+    """Joint, gains and limits of one role."""
 
     joint: str
     """The joint that carries the part."""
@@ -110,7 +110,7 @@ class StandingCheck:
 
 @dataclass(frozen=True)
 class BodyCheck:
-    """What was found of a body."""
+    """Result of the check of a body."""
 
     name: str
     """The body's name."""
@@ -135,7 +135,7 @@ class BodyCheck:
     soles: SoleCheck
     standing: StandingCheck
     notes: tuple[str, ...]
-    """What is doubtful or was changed."""
+    """Doubts and changes, a line each."""
 
     @property
     def passes(self) -> bool:

@@ -192,7 +192,7 @@ def composed(
 
 
 def digest_of(name: str | Path) -> str:
-    """What tells a base policy from others: of its model files."""
+    """Digest of the model files of a base policy."""
     digest = hashlib.blake2b(digest_size=16)
     for data in model_files(name).values():
         digest.update(len(data).to_bytes(8, "little") + data)

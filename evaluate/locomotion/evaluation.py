@@ -95,7 +95,7 @@ def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:
 def baseline(
     name: str, config: LocomotionConfig, references: tuple[Reference | None, ...]
 ) -> LocomotionSubject | None:
-    """What is built in, beside a policy of `config`; None where there is no such thing.
+    """Built-in controller to compare a policy of `config` with; None where there is none.
 
     Raises:
         ConfigError: No baseline has this name.

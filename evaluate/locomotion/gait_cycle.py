@@ -181,7 +181,7 @@ class GaitNorms:
     force: Floats
     """Their values, [body weight]. Shape (L,)."""
     force_names: tuple[str, ...]
-    """What they are called."""
+    """Their names."""
     force_source: str
     """Where they come from."""
 

@@ -1,4 +1,4 @@
-"""What a walking body shows at an instant: angles, slip, forces, torques, energy.
+"""State of a walking body at an instant: angles, slip, forces, torques, energy.
 
 Angles are clinical ones, made of the places of hips, knees, ankles and toes, so that
 bodies with other joints are measured alike.
@@ -32,7 +32,7 @@ from ambulo.muscle.solver import solve
 LEG = ("thigh", "shin", "foot", "toe")
 """Roles of a leg's joints: hip, knee, ankle, and the toes' root."""
 _NAMES = ("hip_flexion_{}", "knee_angle_{}", "ankle_angle_{}", "mtp_angle_{}")
-"""What the same joints are called in the models of MyoSuite; {} is l or r."""
+"""Names of the same joints in the models of MyoSuite; {} is l or r."""
 
 
 def leg_joints(character: Character) -> NDArray[np.int64]:

@@ -224,7 +224,7 @@ class Recorder:
         return Recording(**self._fixed, **self._series)
 
     def _wanted(self) -> Floats:
-        """What the task asks for: speed and turning rate. Shape (N, 2)."""
+        """Commands of the task: speed and turning rate. Shape (N, 2)."""
         batch = self._batch
         traits = batch.config.environment.traits
         if traits.commands and not traits.clips:

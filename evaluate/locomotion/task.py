@@ -1,4 +1,4 @@
-"""What a locomotion training plays: bodies, references and what policies see of them."""
+"""Task of a locomotion training: bodies, references and observations of policies."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def bytes_of(references: References) -> tuple[bytes, ...]:
 
 
 def carried_references(references: References) -> References:
-    """What a model file carries: of many clips the first alone, without its feedback."""
+    """References of a model file: of many clips the first alone, without its feedback."""
     return tuple(
         reference if reference.table.periodic else _first_clip(reference)
         for reference in references

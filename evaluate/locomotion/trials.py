@@ -48,7 +48,7 @@ SAME_SPEED = 0.01
 
 @dataclass(frozen=True)
 class Course:
-    """What bodies did in a trial: T control steps of N bodies."""
+    """Record of a trial: T control steps of N bodies."""
 
     dt: float
     """Duration of a control step, [s]."""
@@ -99,11 +99,11 @@ class Trial:
     line: str | Callable[[Row], str]
     """Line of the table that a case belongs to: a format of its numbers, or a function."""
     columns: tuple[MetricColumn, ...] = (SURVIVAL,)
-    """What is measured of the rows of a line."""
+    """Measurement of the rows of a line."""
     event: Callable[[Sequence[Row], int], Event] | None = None
-    """What else happens, made of the case of each body and a seed."""
+    """Disturbance, made of the case of each body and a seed."""
     values: Callable[[Row, Course, Ints, Any], Row] = lambda *_: {}
-    """What the row of a case holds besides survival: of the case, the course, the numbers of
+    """Numbers of the row of a case besides survival: of the case, the course, the numbers of
     its bodies, and the event."""
     boxes: bool = False
     """Whether there are boxes to be placed; all are parked at first."""

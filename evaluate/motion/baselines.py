@@ -52,7 +52,7 @@ DAMPING_WINDOWS = 400
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """What a predictor says about the F frames after the known ones."""
+    """Prediction of the F frames after the known ones."""
 
     world: Floats
     """Major joints in the world, [m]. Shape (B, F, 17, 3)."""

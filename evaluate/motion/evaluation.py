@@ -48,7 +48,7 @@ BATCH = 256
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """What is predicted from what."""
+    """Past and future frames of a prediction."""
 
     history: int
     """States that are given."""
@@ -115,9 +115,9 @@ class MotionEvaluation:
     errors: Mapping[str, NDArray[np.float64]]
     """Joint distance without root motion by window and horizon, [mm], by method."""
     windows: Windows
-    """What errors were measured on."""
+    """Windows of the errors."""
     long: Windows | None
-    """What their growth was measured on; None when clips are too short."""
+    """Windows of their growth; None when clips are too short."""
     differences: Mapping[str, Mapping[str, tuple[float, float, float]]]
     """Joint distance of the model less that of each baseline, by horizon: mean and ends
     of its 95 % interval, [mm]. Below 0 the model is better."""

@@ -90,7 +90,7 @@ class EvalClip:
     name: str
     """Subject and trial, such as "02_01"."""
     activity: str
-    """What is done in it."""
+    """Activity, such as "walk"."""
     positions: Floats
     """Shape (T, 56)."""
 
@@ -210,7 +210,7 @@ def standing_heights(heights: Floats, fps: float) -> Floats:
 
 
 def differences(before: Floats, after: Floats) -> Floats:
-    """What `human23.integrate` turns `before` into `after` with in one second.
+    """Velocity with which `human23.integrate` turns `before` into `after` in one second.
 
     Shapes (..., 56); rotations as rotation vectors, [rad], root in the world, [m].
     """

@@ -29,7 +29,7 @@ _MOST_PAIRS = 4e8
 
 @dataclass(frozen=True, eq=False)
 class _Reach:
-    """What one body reaches."""
+    """Parts of the floor that one body reaches."""
 
     parts: Parts
     """Of a body as tall as it, or of one that fits wherever it fits."""
@@ -45,7 +45,7 @@ def access_of(
     areas: Sequence[Area],
     bodies: Sequence[Body],
 ) -> tuple[Access, ...]:
-    """What each of `bodies` cannot reach; those that reach the same are together.
+    """Parts that each of `bodies` cannot reach; bodies that reach the same are grouped.
 
     Args:
         level: as its file has it.
@@ -72,7 +72,7 @@ def access_of(
 
 
 def _reach(level: Level, parts: Parts, main: int) -> _Reach:
-    """What a body reaches from the part `main`; platforms carry capsules."""
+    """Parts that a body reaches from the part `main`; platforms carry capsules."""
     reached = np.zeros(len(parts.size), np.bool_)
     reached[main] = main > 0
     if main > 0 and not parts.body.level_only:
@@ -83,7 +83,7 @@ def _reach(level: Level, parts: Parts, main: int) -> _Reach:
 def _other_reach(
     level: Level, judged: Level, first: Parts, main: int, body: Body
 ) -> _Reach:
-    """What `body` reaches from the starts, or else from where the first one is."""
+    """Parts that `body` reaches from the starts, or else from where the first body is."""
     home, begins = first.label == main, first.start_nodes(level)
     z = first.nodes.z[begins if len(begins) else home]
     heights, counts = np.unique(z.round(2), return_counts=True)

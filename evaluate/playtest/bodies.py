@@ -35,7 +35,7 @@ class Body:
 
     @property
     def note(self) -> str:
-        """What it cannot do, in one line; empty: what every player can."""
+        """Limits of its motion, in one line; empty without any."""
         if not self.level_only:
             return ""
         return (
@@ -76,7 +76,7 @@ class MissedPart:
 
 @dataclass(frozen=True, eq=False)
 class Access:
-    """What bodies that reach the same cannot reach."""
+    """Parts of the floor that bodies cannot reach which reach the same."""
 
     bodies: tuple[Body, ...]
     """Which bodies."""

@@ -24,7 +24,7 @@ from ambulo.evaluate.playtest.nodes import Nodes
 from ambulo.evaluate.playtest.parts import Parts
 
 _BESIDE_STAIRS = 1.0
-"""What is nearer to an end of stairs is where they lead, [m]."""
+"""Largest distance of a place to which stairs lead from their end, [m]."""
 _HIGHEST = 0.8
 """Higher than this is no step, [m]."""
 
@@ -55,7 +55,7 @@ def with_causes(
 
 
 def _what_stays(level: Level, points: Floats, mine: Ints, home: Ints) -> str:
-    """What of the thing beside both parts of `points` that does not lead on there, or ''."""
+    """Mover or stairs beside both parts of `points` that do not connect them; '' for none."""
     for k, mover in enumerate(level.movers):
         if not all(is_beside(mover, points[part]).any() for part in (mine, home)):
             continue

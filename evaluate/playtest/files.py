@@ -125,7 +125,7 @@ def _area_data(area: Area) -> dict[str, Any]:
 
 
 def _access_data(access: Access) -> dict[str, Any]:
-    """What some bodies cannot reach."""
+    """Parts of the floor that some bodies cannot reach, for JSON."""
     return {
         "bodies": [
             {

@@ -48,7 +48,7 @@ class Floor:
     body: Body
     """For whom."""
     access: tuple[Access, ...]
-    """What it and other bodies cannot reach."""
+    """Parts that it and other bodies cannot reach."""
     x0: float
     """Lower x of the cells, [m]."""
     y0: float
@@ -178,7 +178,7 @@ class Area:
     carrier: str = ""
     """Of a `ride`: the key of the platform in the level file."""
     cause: str = ""
-    """What keeps bodies out, if that is known."""
+    """Reason why bodies cannot get in, if it is known."""
 
 
 def letters(index: int) -> str:

@@ -1,4 +1,4 @@
-"""What happened where: sums and means of episodes over square cells of the storeys."""
+"""Heat maps: sums and means of episodes over square cells of the storeys."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class HeatMap:
     unit: str
     """Unit of the values."""
     meaning: str
-    """What a value is."""
+    """Meaning of a value."""
     values: Floats
     """Shape (storeys, ny, nx), rows along y."""
     grid: MapCells

@@ -1,4 +1,4 @@
-"""What a level may have before its play-test fails."""
+"""Limits of the faults of a level that passes its play-test."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MIN_AREA = 0.3
 
 @dataclass(frozen=True)
 class Limits:
-    """What a level may have before it fails."""
+    """Limits of the faults of a level that passes."""
 
     min_success: float = 0.8
     """Least fraction of journeys that reach their goal."""

@@ -31,7 +31,7 @@ MEASURES = (
     MetricColumn("people_collisions", "of these with people"),
     MetricColumn("discomfort", "discomfort (1 - comfort score), mean", 3),
 )
-"""What is measured of every journey; times, ratios and paths of those that succeed. Of all but
+"""Measures of every journey; times, ratios and paths of those that succeed. Of all but
 the first one less is better."""
 Values = Mapping[str, NDArray[Any]]
 """Each of `MEASURES` of every journey, NaN where there is none; shapes (n,)."""

@@ -1,4 +1,4 @@
-"""What moves, as the survey of a level sees it.
+"""Moving parts of a level, for its survey.
 
 A place counts as reachable if a body gets there at some time: a thing that moves is in the
 way only where it is in the way at every time. A thing that moves once, lifts too, is looked at

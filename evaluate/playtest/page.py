@@ -98,7 +98,7 @@ def _summary(test: Playtest, problems: Sequence[Problem]) -> list[str]:
 def _level(
     test: Playtest, problems: Sequence[Problem], comparison: Comparison | None
 ) -> dict[str, Any]:
-    """What the template shows of one level."""
+    """Variables of the template for one level."""
     storeys = range(len(test.floor.storeys))
     walked = [k for k in storeys if test.floor.storeys[k].reachable.any()]
     return {
@@ -138,7 +138,7 @@ def _drawn(
 
 
 def _lost(scene: SceneSource) -> Rows:
-    """What of a scene the level could not carry."""
+    """Parts of a scene that are missing in the level."""
     data = scene.to_data()
     return [
         [row["path"], row["class"], what, row["reason"]]
@@ -196,7 +196,7 @@ def _place(test: Playtest, place: Floats) -> str:
 
 
 def _comparison(comparison: Comparison) -> dict[str, Any]:
-    """What the template shows of the differences from another version."""
+    """Variables of the template for the differences from another version."""
     test, other = comparison.test, comparison.other
     ours, theirs = test.level.name, other.level.name
     theirs = "other version" if ours == theirs else theirs

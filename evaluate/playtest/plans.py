@@ -202,7 +202,7 @@ def _storey_of(test: Playtest, position: Floats) -> int:
 
 
 def _draw_plan(ax: Axes, test: Playtest, storey: int) -> None:
-    """What is seen of the level on a storey, in quiet colours, and what moves there."""
+    """Draw the static parts of a storey in muted colours, and its movers."""
     draw_level_map(ax, storey_level(test.floor, storey), muted=True, moving=False)
     level, floor = test.level, test.floor
     draw_moving(ax, level, lambda z: floor.storey_at(z) == storey)

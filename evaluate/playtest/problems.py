@@ -1,4 +1,4 @@
-"""What a designer has to look at, with what to do about it, the worst first."""
+"""Problems of a level with advice for its designer, the worst first."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Problem:
     fails: bool
     """The level fails because of it."""
     text: str
-    """What is wrong, with numbers."""
+    """The fault, with numbers."""
     advice: str
-    """What to do next."""
+    """The next step."""
     position: Floats | None = None
     """Where, shape (3,), [m]."""
     mark: str = ""
@@ -308,7 +308,7 @@ def _spot_problem(spot: StuckSpot, test: Playtest, fails: bool) -> Problem:
 
 
 def _spot_advice(spot: StuckSpot, test: Playtest) -> str:
-    """What the ways from a stuck spot to the goals of its agents say of the level."""
+    """Likely cause of a stuck spot: a fault on the ways from it to the goals of its agents."""
     journeys = [test.journeys[episode] for episode in spot.episodes]
     way = way_on(
         test.ground, spot.position, journeys, reads_heights=test.walker.reads_heights

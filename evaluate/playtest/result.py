@@ -80,7 +80,7 @@ class Playtest:
 
     @property
     def warnings(self) -> list[str]:
-        """What limits the worth of this play-test, a sentence each."""
+        """Limits of this play-test's validity, a sentence each."""
         if self.walker.legs and self.level.heights:
             return [
                 f"agents of {self.walker.name} have legs: they walk on the ground floor alone, "

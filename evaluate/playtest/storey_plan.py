@@ -1,4 +1,4 @@
-"""What of a level with heights is seen on the plan of one storey."""
+"""Parts of a level with heights that the plan of one storey shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ON_TOP = 0.06
 _BESIDE = 1.0
 """Triangles farther from the floor of a storey are not seen, [m]."""
 _LEAST = 0.02
-"""What stands on a floor is at least so high, [m]."""
+"""Least height of an obstacle on a floor, [m]."""
 _FACE = np.array([[0, 1, 2], [0, 2, 3]])
 _CORNERS = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
 

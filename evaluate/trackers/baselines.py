@@ -1,4 +1,4 @@
-"""What body trackers are compared with: a body per sample, from the same samples."""
+"""Baselines of body trackers: a body per sample, from the same samples."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ class EvaluatedClip:
 
 @dataclass(frozen=True)
 class _Setup:
-    """What all clips share."""
+    """Settings that all clips share."""
 
     network: TrackerNetwork
     neighbours: Neighbours | None

@@ -1,4 +1,4 @@
-"""What can move a body that follows trackers, beside a trained policy, and its bodies."""
+"""Baselines of policies that follow trackers, and their bodies."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class BodyAgent:
     batch: AnyTrackBody | FutureBatch
     """Bodies that follow the clips."""
     act: Act
-    """What moves them."""
+    """Controller of the bodies."""
 
 
 def captured_clips(

@@ -174,7 +174,7 @@ def _starts(request: EvalRequest) -> tuple[int, int]:
 
 
 def evaluated_text(clips: int, random: int, first: int) -> str:
-    """What the agents were evaluated on, as a sentence."""
+    """Clips and starts of the evaluation, as a sentence."""
     text = f"{_number(random, 'random start')} and {first} at the first frame"
     return f"{_number(clips, 'clip')}, {text}{' of each' if clips > 1 else ''}"
 

@@ -19,7 +19,7 @@ PUSH_AFTER = 0.3
 
 
 Tracker = Act[TrackBatch]
-"""What moves the bodies."""
+"""Controller of the bodies."""
 Distances = Callable[[Any], Floats]
 """Distances of the bodies of a batch from their clips, [m]. Shape (N, K)."""
 
@@ -45,7 +45,7 @@ class Starts:
 
 @dataclass(frozen=True, eq=False)
 class Tracked:
-    """What became of E episodes."""
+    """Results of E episodes."""
 
     clip: Ints
     """Shape (E,)."""

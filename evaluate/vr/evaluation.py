@@ -31,7 +31,7 @@ DEFAULT_NUM_ENVS = 64
 _COLUMNS = 13
 """Numbers in one row of a recording."""
 _BODY = ("head_height", "head_tilt", "gait_phase", "touch_force")
-"""What is recorded of characters with legs, from `World.details`."""
+"""Recorded quantities of characters with legs, from `World.details`."""
 _BLOCKED_EVERY = 5
 """Environment steps between two copies of what a navigator remembers."""
 _SEED_STRIDE = 1_000_003

@@ -121,7 +121,7 @@ def map_layout(
 
 
 def _legend_handles(agents: Iterable[str], levels: Sequence[Level]) -> list[Any]:
-    """What the colours and marks on maps of `levels` mean."""
+    """Legend of the colours and marks on maps of `levels`."""
     from matplotlib.lines import Line2D
 
     marks: dict[str, dict[str, Any]] = {

@@ -42,7 +42,7 @@ class FilmSettings:
     """Which episode is filmed, and how."""
 
     engines: tuple[Engine, ...] = ("mujoco",)
-    """What draws; several: side by side, the same moments from the same cameras."""
+    """Engines that draw; several: side by side, the same moments from the same cameras."""
     views: tuple[str, ...] = ("chase", "top")
     """Of `VIEWS`: side by side, or below each other where two engines are side by side."""
     episode: int | str | None = None

@@ -1,4 +1,4 @@
-"""What a film of an episode shows: the same moments, poses and cameras for every engine."""
+"""Contents of a film of an episode: the same moments, poses and cameras for every engine."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ class Reel:
     qpos: Floats | None = None
     """Its positions of all joints, shape (F, nq)."""
     moving: Floats | None = None
-    """What moves by itself, rows of `solid_kernels`, shape (F, M, 9)."""
+    """Movers, rows of `solid_kernels`, shape (F, M, 9)."""
     plans: PlanTrace | None = None
-    """What a navigator planned and remembered, F entries."""
+    """Plans and memory of a navigator, F entries."""
 
     def body_rows(self) -> Floats | None:
         """Poses of human23 as Godot's character takes them, shape (F, 95).

@@ -165,7 +165,7 @@ FAMILY_COLUMNS = (
     MetricColumn("collisions_per_episode", "collisions", 1, of=_mean("collisions")),
     MetricColumn(PEOPLE, "people collisions", 1, of=_with_people),
 )
-"""What tables show of families of levels, of which the JSON has `GROUP_COLUMNS`."""
+"""Columns of tables by family of levels; the JSON has `GROUP_COLUMNS`."""
 GROUP_COLUMNS = (
     MetricColumn("episodes", of=lambda records: len(records.episodes)),
     *FAMILY_COLUMNS,

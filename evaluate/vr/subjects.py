@@ -1,4 +1,4 @@
-"""What an evaluation plays episodes with: trained agents and planners, with their settings."""
+"""Subjects of an evaluation: trained agents and planners, with their settings."""
 
 from __future__ import annotations
 

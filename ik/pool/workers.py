@@ -106,7 +106,7 @@ class NeuralIKPool(Closing):
         self.rig = load_rig(rig)
         self.deadline = deadline
         self.tracker_network: TrackerNetwork | None = None
-        """What new players of the job TRACK_BODY are tracked with."""
+        """Network of the trackers of new players of the job TRACK_BODY."""
         self._memory = SlotMemory(slots, capacity, len(self.rig))
         size = (slots, capacity, len(self.rig), self._memory.name)
         self._plan = WorkerPlan(rig, steps, size)

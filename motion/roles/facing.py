@@ -35,7 +35,7 @@ class Facing:
     is_sure: bool
     """Whether the votes settle it."""
     note: str
-    """What speaks against it, or that it is ambiguous; "" if all agree."""
+    """Contradictions, or that it is ambiguous; "" if all agree."""
 
 
 def find_facing(build: Build, head: int | None) -> Facing:

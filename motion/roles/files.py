@@ -32,7 +32,7 @@ class RolesFile(Config):
     forward: Direction | None = None
     """Front in the same axes."""
     notes: tuple[str, ...] = ()
-    """What was doubtful when the map was made; for people."""
+    """Doubts when the map was made; for people."""
 
     @model_validator(mode="after")
     def _check(self) -> Self:

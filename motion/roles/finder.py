@@ -49,7 +49,7 @@ class RoleMap:
     refusal: str = ""
     """Why it is no humanoid, or what it is instead; "" if it is one."""
     notes: tuple[str, ...] = ()
-    """What is doubtful."""
+    """Doubts, a line each."""
     confidence: float = 0.0
     """How well shape and names fit a humanoid, 0 to 1."""
     up: Floats | None = None
@@ -136,7 +136,7 @@ def _half(
     stance: _Stance | None,
     notes: tuple[str, ...],
 ) -> RoleMap:
-    """What has no arms, or nothing to stand on; of legs with named sides their roles."""
+    """Refusal of a body without arms or legs; of legs with named sides their roles."""
     if stance is None:
         return RoleMap(refusal="no pair of limbs is a pair of legs", notes=notes)
     what = _what_it_is(scores, stance, symmetry)
@@ -222,7 +222,7 @@ def _build(scores: LimbScores, symmetry: Symmetry, stance: _Stance, arm: Limb) -
 
 
 def _what_it_is(scores: LimbScores, stance: _Stance, symmetry: Symmetry) -> str:
-    """What a body without legs or without arms is."""
+    """Kind of a body without legs or without arms, in words."""
     tree, leg, plane = scores.tree, stance.leg, symmetry.plane
     length = float(np.linalg.norm(np.diff(leg.pair.points, axis=0), axis=1).sum())
     alike = [
@@ -272,7 +272,7 @@ def _direction(pair: LimbPair) -> Floats:
 def _refusal(
     build: Build, scores: LimbScores, stance: _Stance, symmetry: Symmetry
 ) -> str:
-    """What keeps a body with legs and arms from being a humanoid; "" if nothing does."""
+    """Reason why a body with legs and arms is no humanoid; "" if it is one."""
     leg, plane, up = build.leg, build.plane, stance.up
     used = leg.pair.nodes | build.arm.pair.nodes
     for pair in symmetry.pairs:

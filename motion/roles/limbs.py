@@ -26,7 +26,7 @@ MAX_PATH = 60
 TOE_AHEAD = 0.085
 """Smallest horizontal distance of a toe from the ankle, over the leg's length."""
 TOE_DROP, TOE_FAR = 0.015, 0.2
-"""What lies this much lower than the ankle, or this far from it, is no hinge of it."""
+"""Smallest drop below the ankle, or distance from it, of a joint that is no hinge of it."""
 NO_HAND, END_HAND = -2.5, 2.0
 """Score of an arm whose last joint is the elbow, and cost of a wrist that is no joint."""
 

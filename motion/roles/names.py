@@ -1,4 +1,4 @@
-"""What the name of a joint says: its side, and votes for roles.
+"""Names of joints: their side, and votes for roles.
 
 The dictionary is `configs/joint_names.json`.
 """
@@ -25,7 +25,7 @@ class JointNames:
     sides: dict[str, str]
     """Side by its word."""
     prefixes: re.Pattern[str]
-    """What names of programs begin with."""
+    """Prefixes of names that programs add."""
     fillers: frozenset[str]
     """Words that say nothing."""
     helpers: re.Pattern[str]
@@ -34,7 +34,7 @@ class JointNames:
 
 @dataclass(frozen=True)
 class NameVote:
-    """What a name says."""
+    """Side of a joint, and votes for roles, by its name."""
 
     side: str
     """"left", "right" or ""."""

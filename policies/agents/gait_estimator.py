@@ -29,7 +29,7 @@ DEFAULT_NETWORK = "gait_net"
 
 @dataclass(frozen=True, eq=False)
 class GaitEstimator:
-    """What least squares through a gait network needs to know of its errors."""
+    """Errors of a gait network, for least squares through it."""
 
     space: GaitSpace
     """The parameters."""

@@ -58,7 +58,7 @@ class MotionEncoder:
         """How far it looks ahead, [s]."""
 
     def inputs(self, states: Floats) -> Singles:
-        """What the network sees (..., F) of states (..., 112); each by itself."""
+        """Input of the network (..., F) for each of the states (..., 112)."""
         network = self._network
         with torch.inference_mode():
             features = features_of(_tensor(states), network.config.features)

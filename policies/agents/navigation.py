@@ -105,7 +105,7 @@ class Agent:
 
     @property
     def states(self) -> Singles:
-        """What it remembers of the environments of the last step, shape (N, units)."""
+        """Recurrent states of the environments of the last step, shape (N, units)."""
         return np.asarray(self._states.numpy())
 
     def set_states(self, states: Singles) -> None:

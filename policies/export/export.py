@@ -162,7 +162,7 @@ def step_json(
 
 
 def output_stage(agent: Agent) -> str:
-    """What follows the last layer: `argmax`, `bound` (then clip) or `clip`."""
+    """Operation after the last layer: `argmax`, `bound` (then clip) or `clip`."""
     if agent.discrete:
         return "argmax"
     return "clip" if agent.policy.action_bound is None else "bound"

@@ -45,7 +45,7 @@ _TWIN: dict[str, Any] = {
     "walker": True, "radius": True, "envelope": True,
     "speed": _RESPONSE, "side": _RESPONSE, "turn": _RESPONSE,
 }  # fmt: skip
-"""What the add-on reads of a twin: it plays without noise and falls."""
+"""Fields of a twin that the add-on reads: it plays without noise and falls."""
 
 
 def export_godot(

@@ -85,9 +85,9 @@ class Graph:
     module: nn.Module
     """Maps the inputs, in order, to the outputs: a tensor, or a tuple of several."""
     inputs: tuple[Port, ...]
-    """What goes in."""
+    """Inputs of the graph."""
     outputs: tuple[Port, ...]
-    """What comes out."""
+    """Outputs of the graph."""
     examples: Callable[[np.random.Generator, int], Arrays]
     """Plausible inputs of a number of rows."""
     reference: Callable[..., Arrays]
@@ -95,7 +95,7 @@ class Graph:
     header: dict[str, Any] = field(default_factory=dict)
     """More for the header of the file; plain JSON."""
     left_out: tuple[str, ...] = ()
-    """What the model does besides, which is not in the graph; one line each."""
+    """Steps of the model that are not in the graph; one line each."""
 
     def metadata(self) -> dict[str, Any]:
         """Return the header of the file."""

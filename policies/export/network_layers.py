@@ -90,7 +90,7 @@ class Normalize:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What a file says besides where the arrays are."""
+        """Fields of a file besides the places of the arrays."""
         size = len(self.mean)
         return {
             "type": "normalize", "inputs": size, "outputs": size, "limit": self.limit,
@@ -124,7 +124,7 @@ class Conv:
 
     @property
     def row(self) -> dict[str, Any]:
-        """What a file says besides where the arrays are."""
+        """Fields of a file besides the places of the arrays."""
         outputs, kernel, _, channels = self.weight.shape
         return {
             "type": "conv", "height": self.shape[0], "width": self.shape[1],

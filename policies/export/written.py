@@ -1,4 +1,4 @@
-"""What an export writes: its files, and the data files of the Godot add-on; without torch.
+"""Files of an export, and the data files of the Godot add-on; without torch.
 
 A data file is eight bytes, the length of a JSON header, the header and 32-bit floats
 (docs/model_format.md). The same contents give the same bytes on every machine.
@@ -31,7 +31,7 @@ class Written:
     files: tuple[Path, ...]
     """New files; the main one first."""
     left_out: tuple[str, ...] = ()
-    """What the original does besides, which the files do not; one line each."""
+    """Steps of the original that are not in the files; one line each."""
 
 
 def pack(magic: bytes, header: Mapping[str, Any], numbers: Singles) -> bytes:

@@ -47,7 +47,7 @@ class ModelSpec(Generic[H]):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """What `ambulo export` can write."""
+        """Targets of `ambulo export`."""
         return (*(("onnx",) if self.graph else ()), *self.writers)
 
     def is_named(self, kind: object) -> bool:

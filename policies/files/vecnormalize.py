@@ -158,7 +158,7 @@ def _trusted(path: Path) -> Any:
 
 
 def _statistics(wrapper: Any, size: int) -> VecNormalizeStatistics | None:
-    """What a wrapper, or its stand-in, holds."""
+    """Statistics of a wrapper, or of its stand-in."""
     if not getattr(wrapper, "norm_obs", True):
         return None
     mean, variance = (_numbers(getattr(wrapper.obs_rms, k)) for k in ("mean", "var"))

@@ -25,7 +25,7 @@ DAMAGED_TENSORS = (
     TypeError,
     AttributeError,
 )
-"""What a damaged file of tensors makes safetensors raise."""
+"""Errors of safetensors for a damaged file of tensors."""
 MAX_NAMES = 2**20
 """Longest list of tensors in a file, [bytes]."""
 

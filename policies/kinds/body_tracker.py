@@ -14,7 +14,7 @@ class TrackerMetadata(TrainedHeader):
     """The contents of `ambulo.json` in a model file of a body tracker."""
 
     kind: Literal["body_tracker"] = "body_tracker"
-    """What the model does."""
+    """Kind of the model."""
     run: TrackerRunConfig
     """The network, and how it was trained; the data by its file's name only."""
 

@@ -18,7 +18,7 @@ class EstimatorMetadata(GaitHeader):
     """The contents of `ambulo.json` in a file of a gait estimator."""
 
     kind: Literal["gait_estimator"] = "gait_estimator"
-    """What the model does."""
+    """Kind of the model."""
     given: tuple[str, ...] = ()
     """Parameters that were known when its errors were measured."""
     modes: Annotated[int, Field(ge=0, le=1000)]

@@ -24,7 +24,7 @@ class GaitNetMetadata(GaitHeader):
     """The contents of `ambulo.json` in the file of a gait network."""
 
     kind: Literal["gait_net"] = "gait_net"
-    """What the model does."""
+    """Kind of the model."""
     former_kind: ClassVar[str | None] = "ref_nn"
     is_cascaded: bool = False
     """Whether the motions were made by cascaded networks."""

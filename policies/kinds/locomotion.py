@@ -38,7 +38,7 @@ class LocomotionMetadata(FileHeader):
     """The contents of `ambulo.json` in a file of a locomotion policy."""
 
     kind: Literal["locomotion"] = "locomotion"
-    """What the model does."""
+    """Kind of the model."""
     num_timesteps: Annotated[int, Field(ge=0)] = 0
     """Control steps of its training, those of a teacher not counted."""
     config: LocomotionConfig

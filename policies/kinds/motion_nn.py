@@ -13,7 +13,7 @@ class MotionMetadata(TrainedHeader):
     """The contents of `ambulo.json` in a file of a motion network."""
 
     kind: Literal["motion_nn"] = "motion_nn"
-    """What the model does."""
+    """Kind of the model."""
     skeleton: Literal["human23"] = "human23"
     """Body that it moves."""
     state_size: Literal[112] = 112

@@ -16,7 +16,7 @@ class MuscleTrainingMetadata(TrainedHeader):
     """The contents of `ambulo.json` in a checkpoint of a muscle network."""
 
     kind: Literal["muscle_training"] = "muscle_training"
-    """What the file holds."""
+    """Kind of the file."""
     run: MuscleRunConfig
     """The network, and how it is trained."""
 

@@ -13,7 +13,7 @@ class IKMetadata(TrainedHeader):
     """The contents of `ambulo.json` in a checkpoint of a network of poses."""
 
     kind: Literal["neural_ik"] = "neural_ik"
-    """What the model does."""
+    """Kind of the model."""
     rig: str = "ik23"
     """The rig of its poses."""
     run: IKRunConfig

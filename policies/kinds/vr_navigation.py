@@ -52,7 +52,7 @@ class NavigationMetadata(FileHeader):
     """The contents of `ambulo.json`."""
 
     kind: Literal["vr_navigation"] = "vr_navigation"
-    """What the model does."""
+    """Kind of the model."""
     num_timesteps: Size = 0
     """Environment steps of its training."""
     config: Annotated[NavigationConfig, AfterValidator(NavigationConfig.shareable)]

@@ -120,7 +120,7 @@ class Branches(nn.Module):
         return self.forward_actor(features), self.forward_critic(features)
 
     def seen(self, features: Tensor) -> Tensor:
-        """What the actor sees, scaled; `features` may lack the critic's numbers."""
+        """Input of the actor, scaled; `features` may lack the critic's numbers."""
         size, scales = self.actor_size, self.scales
         part = features if features.shape[-1] == size else features[..., :size]
         if self.encoder is not None:

@@ -21,7 +21,7 @@ from ambulo.motion.human23 import N_SIXDOF
 from ambulo.policies.networks.pose_noise import CYCLE_FRAMES, PoseNoise, plain_noise
 
 PRIOR_MEAN, PRIOR_DEVIATION = 0.5, 0.354
-"""What is taken to be known of a normalised parameter before: mean and deviation of the
+"""Prior of a normalised parameter: mean and deviation of the
 grid {0, 1/4, 1/2, 3/4, 1} from which gaits are sampled."""
 SHIFT_DEVIATION = 0.01
 """How exactly the cycle's beginning is known, [cycles]."""
@@ -295,7 +295,7 @@ class GaitInverse:
 
 @dataclass(frozen=True, eq=False)
 class _Seen:
-    """What is known of a motion."""
+    """Observed data of a motion."""
 
     poses: Floats
     """Its mean cycle. Shape (30, 101)."""

@@ -51,7 +51,7 @@ class GaitNet(nn.Module):
         return self.of_inputs(self.inputs(params, phase))
 
     def inputs(self, params: Tensor, phase: Tensor) -> Tensor:
-        """What the first layer sees, not scaled yet. Shape (B, P + 2 harmonics)."""
+        """Input of the first layer, not scaled yet. Shape (B, P + 2 harmonics)."""
         multiples = torch.arange(1, self.harmonics + 1, device=phase.device)
         angle = 2.0 * torch.pi * phase[..., None] * multiples
         both = torch.stack([torch.sin(angle), torch.cos(angle)], dim=-1)

@@ -203,7 +203,7 @@ class MotionNN(nn.Module):
     def _base(
         self, inputs: Tensor, states: Tensor, frames: int | None = None
     ) -> Tensor:
-        """What the network adds to: displacements (B, T, frames, 56) from T states.
+        """Base of the network's output: displacements (B, T, frames, 56) from T states.
 
         Args:
             inputs: Features of the states and of `linear_frames` - 1 before them.

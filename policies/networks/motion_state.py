@@ -64,7 +64,7 @@ def displaced(positions: Tensor, displacements: Tensor) -> Tensor:
 
 
 def displacement(before: Tensor, after: Tensor) -> Tensor:
-    """What leads from `before` to `after`, (..., 56); the way in the world frame.
+    """Difference from `before` to `after`, (..., 56); the displacement in the world frame.
 
     `before` broadcasts to the shape of `after`.
     """
@@ -91,7 +91,7 @@ def states_after(state: Tensor, positions: Tensor, fps: float) -> Tensor:
 
 
 def features_of(states: Tensor, kind: Features) -> Tensor:
-    """What a network sees of each state (..., 112); no place, no direction of the world.
+    """Input of a network for each state (..., 112), without position and heading in the world.
 
     With `points` the places of all joints about the root; height of the root, its tilt
     and all ball joints as two rows or rotation vectors, hinge angles; then the root's

@@ -129,7 +129,7 @@ class SimulationNN(ActorCritic):
         )
 
     def _build_inputs(self) -> None:
-        """What a kind of policy needs for its features."""
+        """Check or build what the features of a kind of policy need."""
 
     def extract_features(self, obs: Any, features_extractor: Any = None) -> Any:
         """Features (B, feature_size) of observations (B, size)."""

@@ -20,7 +20,7 @@ HEIGHT = 10.0
 
 
 def squared_weights(config: GaitNetLossConfig) -> Tensor:
-    """What squared differences are multiplied by. Shape (101,)."""
+    """Weights of squared differences. Shape (101,)."""
     weights = torch.ones(N_SIXDOF)
     weights[ROOT], weights[UPPER] = config.root, config.upper
     if config.kind == "as_coded":

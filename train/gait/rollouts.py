@@ -40,7 +40,7 @@ TRIES = 20
 
 @dataclass(frozen=True)
 class RolloutPlan:
-    """What all jobs share; small enough to be sent to every worker."""
+    """Settings that all jobs share; small enough to be sent to every worker."""
 
     config: dict[str, Any]
     """A `LocomotionConfig` of the task gait, as plain JSON."""
@@ -78,7 +78,7 @@ class RolloutPlan:
 
 @dataclass(frozen=True, eq=False)
 class RolloutResult:
-    """What a job made."""
+    """Result of a job."""
 
     job: int
     """Its number."""

@@ -1,4 +1,4 @@
-"""What must hold before a training starts: the data, and that both kinematics agree."""
+"""Checks before a training starts: the data, and that both kinematics agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a network of poses is judged by while it learns; every term can be switched off."""
+"""Loss terms of pose networks; every term can be switched off."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What refinement would leave of a pose's error: one step of it, to first order, in torch.
+"""Error of a pose after refinement: one step of it, to first order, in torch.
 
 The network alone never meets its targets; `ambulo.ik.solver.refine` leads its poses there
 by the least turns of the joints. Errors that this step removes need no learning, those that it
@@ -18,7 +18,7 @@ from ambulo.ik.rig import Rig
 from ambulo.train.ik.kinematics import SMALL, matrices_of_quat
 
 LENGTH = 0.15
-"""What a radian counts, [m], as in `ambulo.ik.solver.refine.RefineConfig`."""
+"""Weight of a radian, [m], as in `ambulo.ik.solver.refine.RefineConfig`."""
 
 DAMPING, EXACT = 1e-3, 1e-6
 """Lambda, [m^2], of effectors (that of an error of 10 cm there) and of given hips, which

@@ -67,10 +67,10 @@ BODY_SEEDS = 10_000
 
 @dataclass(frozen=True)
 class Parts:
-    """What a training reads from files besides its settings."""
+    """Files that a training reads besides its settings."""
 
     references: References
-    """What the bodies follow."""
+    """References of the bodies."""
     muscles: MuscleNN | None
     """A trained muscle network, instead of a new one."""
     encoder: MotionNNConfig | MotionNN | None

@@ -1,4 +1,4 @@
-"""What a motion network is judged by while it learns; every term can be switched off."""
+"""Loss terms of motion networks; every term can be switched off."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class MotionLoss:
         return np.sort(np.concatenate([[0], drawn])).astype(np.int64)
 
     def _next_ways(self, states: Tensor) -> Tensor:
-        """What leads from each state but the last to the next, in its heading's frame."""
+        """Displacement from each state but the last to the next, in its heading's frame."""
         before = states[:, :-1, :N_POSITIONS]
         ways = states[:, 1:, N_POSITIONS:] / self._fps
         return to_world(ways, quat_conjugate(heading_of(before)))

@@ -1,4 +1,4 @@
-"""What training data are like: scales of inputs and outputs, and a linear prediction."""
+"""Statistics of training data: scales of inputs and outputs, and a linear prediction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RIDGE = 1e-3
 
 @dataclass(frozen=True)
 class Statistics:
-    """What the training data are like; the loss and the network measure by it."""
+    """Statistics of the training data, which normalise the loss and the network."""
 
     mean: Tensor
     """Of each feature. Shape (features,)."""

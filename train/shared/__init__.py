@@ -1,1 +1,1 @@
-"""What every training and evaluation command shares: files, run folders, flags, pictures."""
+"""Parts of all training and evaluation commands: files, run folders, flags, pictures."""

@@ -382,13 +382,13 @@ def _check_nodes(ray: Any) -> None:
 
 
 def _on_node(ray: Any, node: str) -> Any:
-    """What makes a task run on the node with that identity, and on no other."""
+    """Scheduling strategy of a task that runs on the node `node` alone."""
     place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
     return place(node, soft=False)
 
 
 def _cause_of(error: Any) -> BaseException:
-    """What a method of a worker raised."""
+    """Error that a method of a worker raised."""
     cause = getattr(error, "cause", None)
     return cause if isinstance(cause, BaseException) else error
 

@@ -1,4 +1,4 @@
-"""What keeps clusters from hanging or outliving a program; without ray itself."""
+"""Guards against clusters that hang or outlive a program; without ray itself."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Event:
     value: Any = None
     """The result of a job, or what it raised."""
     messages: Sequence[logging.LogRecord] = ()
-    """What the job logged."""
+    """Log records of the job."""
 
 
 class Crew(Protocol):

@@ -1,4 +1,4 @@
-"""What a supervised training writes down: `metrics.csv`, and TensorBoard's files."""
+"""Log of a supervised training: `metrics.csv`, and TensorBoard's files."""
 
 from __future__ import annotations
 

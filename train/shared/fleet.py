@@ -73,7 +73,7 @@ class Fleet:
         self._rollouts: list[Rollout] = []
         self._in_step = False  # whether the learners of a group have equal weights
         self.resources = ExitStack()
-        """What is closed after the workers."""
+        """Resources that are closed after the workers."""
         learner.workers = self
 
     def begin(self, stop: StopRequest, *, initialised: bool) -> bool:

@@ -74,9 +74,9 @@ class Rollout:
     learner: LearnerCopy | None = None
     """The updated learner, of the first worker that updates."""
     logs: dict[str, Any] = field(default_factory=dict)
-    """What the update logged."""
+    """Metrics that the update logged."""
     files: dict[str, bytes] = field(default_factory=dict)
-    """What the preparation of the policy wrote for the run folder, by name."""
+    """Files for the run folder from the preparation of the policy, by name."""
 
 
 class _Episodes(BaseCallback):

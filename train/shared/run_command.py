@@ -52,7 +52,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     """A training command: its flags and settings, and how its run is made."""
 
     description: ClassVar[str]
-    """What it trains, for `--help`."""
+    """Purpose, for `--help`."""
     examples: ClassVar[str]
     """Command lines for `--help`."""
     folder: type[Folder]

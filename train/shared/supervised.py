@@ -75,7 +75,7 @@ class FitProgress:
 
 
 class SupervisedTask(ABC, Generic[Batch]):
-    """What a supervised run learns: a network, its data, its loss and its files."""
+    """Task of a supervised run: a network, its data, its loss and its files."""
 
     settings: FitSettings
     """How it is learned."""

@@ -24,7 +24,7 @@ from ambulo.ik.trackers.sizes import (
 
 @dataclass
 class TrackerTicks:
-    """What the trackers say at T network steps of B sequences; R = 6 trackers."""
+    """Samples of the trackers at T network steps of B sequences; R = 6 trackers."""
 
     positions: Tensor
     """In the world; of lost ones the last, [m]. Shape (T, R, 3, B)."""

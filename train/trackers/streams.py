@@ -1,4 +1,4 @@
-"""What body trackers learn from: many movements side by side, in pieces that follow each other.
+"""Training data of body trackers: many movements side by side, in consecutive pieces.
 
 Each stream is a part of a clip with its own varied body, pace, trackers and errors. The state
 of the network goes on from piece to piece, so that it learns from whole clips at the cost
@@ -235,7 +235,7 @@ class Streams:
     def _trackers(
         self, places: Tensor, turns: Tensor, intervals: Tensor, fresh: Tensor
     ) -> TrackerTicks:
-        """What the trackers say at all steps, with the step before in front."""
+        """Samples of the trackers at all steps, with the step before in front."""
         steps, count = self.steps, self.count
         true_p = (
             places[self._rows].reshape(TRACKERS, 3, steps, count).permute(2, 0, 1, 3)

@@ -76,7 +76,7 @@ class TrackerValidation:
         return {name: float(torch.stack(v).mean()) for name, v in sums.items()}
 
     def _values(self, outputs: Tensor, piece: TrackerPiece) -> dict[str, Tensor]:
-        """What is averaged of one piece."""
+        """Metrics of one piece, to be averaged."""
         found = self._loss.predicted(outputs, piece)
         true = self._loss.world(piece.root, piece.local, piece)
         way = found.positions - true.positions

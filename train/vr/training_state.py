@@ -123,7 +123,7 @@ def _fingerprint(level: Level) -> int:
 
 
 def _heights(level: Level) -> list[Any]:
-    """What only a level with heights or several places has."""
+    """Arrays of a level with heights, or with several starts and goals."""
     places: list[Any] = [level.starts, level.goals, level.waypoints]
     if not level.heights:
         return [part for part in places if len(part)]
@@ -136,7 +136,7 @@ def _heights(level: Level) -> list[Any]:
 
 
 def _moving(level: Level) -> list[Any]:
-    """What moves in a level; nothing where nothing does."""
+    """Arrays of the moving parts of a level; empty without any."""
     paths = [part for m in level.movers for part in (m.half_size, m.path, m.phase)]
     people = level.people
     if people is None:

@@ -36,7 +36,7 @@ LONG = 1.4
 
 @dataclass(frozen=True, eq=False)
 class BodyParts:
-    """What a body gets beside its links."""
+    """Parts that a body gets beside its links."""
 
     soles: tuple[FootSole, ...] = ()
     """Those of the left and the right foot."""

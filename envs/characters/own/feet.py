@@ -31,7 +31,7 @@ class Feet:
     links: frozenset[int]
     """Links of the feet: only their soles touch the ground."""
     notes: tuple[str, ...] = ()
-    """What was made up."""
+    """Assumptions, a line each."""
 
 
 def feet_of(
@@ -77,7 +77,7 @@ def _foot(
     leg: float,
     which: tuple[str, str],
 ) -> _Foot:
-    """What stands of side and part `which`."""
+    """Return the foot of side and part `which`, with its sole."""
     side, part = which
     role = f"{side}_{part}"
     name = f"{side} foot" if part == "foot" else f"{side} front foot"

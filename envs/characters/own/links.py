@@ -65,7 +65,7 @@ class Link:
     parent: int = -1
     """Index of the link that it hangs on; -1 for the root."""
     joints: tuple[LinkJoint, ...] = ()
-    """What it hangs on, from the parent outwards."""
+    """Joints between its parent and it, from the parent outwards."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class LinkTree:
     links: tuple[Link, ...]
     """The root first, parents before children."""
     notes: tuple[str, ...] = ()
-    """What was locked or left out."""
+    """Parts that were locked or left out, a line each."""
     of_body: dict[int, int] = field(default_factory=dict)
     """Link of each body of the model."""
 

@@ -48,7 +48,7 @@ class SourceModel:
     digest: str
     """SHA-256 of the file, or of the model as XML."""
     notes: tuple[str, ...] = ()
-    """What was mended or left out."""
+    """Repairs and omissions, a line each."""
     missing: tuple[tuple[str, str], ...] = ()
     """Body and mesh file of each shape whose mesh is not there."""
 

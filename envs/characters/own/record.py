@@ -23,7 +23,7 @@ ELEMENTS = frozenset([
     "mujoco", "compiler", "option", "worldbody", "body", "freejoint", "joint", "inertial",
     "geom", "site", "equality", "actuator", "motor",
 ])  # fmt: skip
-"""What the XML of a record may hold: nothing that reads files or loads code."""
+"""Elements that the XML of a record may hold: none reads files or loads code."""
 LARGEST = 2000
 """Most elements of a record's XML."""
 _BALL = int(mujoco.mjtJoint.mjJNT_BALL)

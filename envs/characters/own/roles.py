@@ -42,7 +42,7 @@ class BodyRoles:
     confidence: float
     """How well shape and names fit a humanoid, 0 to 1; 1 where the roles are given."""
     notes: tuple[str, ...] = ()
-    """What is doubtful."""
+    """Doubts, a line each."""
     four_legs: bool = False
     """Whether it stands on its hands too: arms are front legs."""
 

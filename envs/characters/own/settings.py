@@ -1,4 +1,4 @@
-"""What a user may say about a body where its shape does not tell: `NAME.body.json`."""
+"""A user's settings of a body, where its shape is not enough: `NAME.body.json`."""
 
 from __future__ import annotations
 

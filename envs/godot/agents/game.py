@@ -40,7 +40,7 @@ MAX_SEED = 2**31 - 1
 
 
 class GameStep(NamedTuple):
-    """What all N agents have after a step or reset: kind by kind, of each engine by engine.
+    """State of all N agents after a step or reset: kind by kind, of each engine by engine.
 
     Arrays belong to the game, and must not be changed.
     """

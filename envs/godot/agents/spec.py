@@ -1,4 +1,4 @@
-"""What the agents of a game are: kinds, the parts of their observations and actions, spaces.
+"""Agents of a game: kinds, the parts of their observations and actions, spaces.
 
 `GameSpec.kinds` has one `AgentKind` for each name. A batch has flat rows: observations
 (N, `observation_size`) float32 with the parts of `observation` side by side in order

@@ -111,7 +111,7 @@ class WalkingBatch(CommandedBatch):
         character: Character = args[2]
         turn = 1.0 if character.standing is None else OWN_TURN
         self.units: Floats = units_of(legs_of(character).pace, turn)
-        """What 1 is of each part of the envelope's commands. Shape (3,)."""
+        """Unit of each part of the envelope's commands. Shape (3,)."""
         super().__init__(*args, **kwargs)
         self.command = np.zeros((count, 3))
         self._steering = FootSteering(self.character, self.gaits, self.gaits.walks)

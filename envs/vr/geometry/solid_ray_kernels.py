@@ -35,7 +35,7 @@ _SEAM = MAX_SEAM
 _EVEN = 1e-9
 """Height difference below which floors count as equal, [m]."""
 NOTHING, WALL, DROP, MOVER = 0, 1, 2, 3
-"""What ends a ray: its length, a static shape, an edge of the floor, or a mover."""
+"""Kinds of ends of a ray: its length, a static shape, an edge of the floor, or a mover."""
 FLOOR_PARTS = 4
 """Floor heights reported along a ray, at equal distances up to its end."""
 _SAME_END = 0.03
@@ -65,7 +65,7 @@ class RayEnds(NamedTuple):
     ways: Floats
     """Free distance of each ray, shape (rays,), [m]."""
     kinds: Ints
-    """What ends each ray, shape (rays,); (0,): not requested."""
+    """Kind of the end of each ray, shape (rays,); (0,): not requested."""
     floors: Floats
     """The floor along each ray above the feet, (rays, FLOOR_PARTS) or (0, FLOOR_PARTS), [m]."""
 

@@ -68,7 +68,7 @@ class Sensed(NamedTuple):
     rays: Floats
     """Ray lengths, shape (N, R), [m]."""
     kinds: Ints
-    """What ends them (`solid_ray_kernels`), shape (N, R)."""
+    """Kinds of their ends (`solid_ray_kernels`), shape (N, R)."""
     floors: Floats
     """Floors along them above the feet, shape (N, R, FLOOR_PARTS), [m]."""
     movers: Floats

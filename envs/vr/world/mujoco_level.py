@@ -68,7 +68,7 @@ class Way(NamedTuple):
     reach: float
     """Free distance, [m]."""
     kind: int
-    """What ends it, see `solid_ray_kernels`."""
+    """Kind of its end, see `solid_ray_kernels`."""
     floors: Floats
     """Floor along it above the feet, shape (FLOOR_PARTS,), [m]."""
 

@@ -44,7 +44,7 @@ class WorldState:
     rays: Floats
     """Ray readings, shape (N, num_rays), [m]."""
     ray_ends: Ints
-    """What ends each ray (`solid_ray_kernels`: NOTHING, WALL, DROP or MOVER), shape (N,
+    """Kind of the end of each ray (`solid_ray_kernels`: NOTHING, WALL, DROP or MOVER), (N,
     num_rays); (N, 0) unless `spec.surroundings`."""
     ray_floors: Floats
     """Floor above the feet at 1/4, 1/2, 3/4 and the end of each ray, shape (N, num_rays, 4),

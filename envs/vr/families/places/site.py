@@ -110,7 +110,7 @@ class Site:
         self.solid = Regions()
         """Obstacles, [m]."""
         self.clear = Regions()
-        """What has to stay free, [m]."""
+        """Regions that must stay free, [m]."""
 
     def world(self, x: float, y: float) -> tuple[float, float]:
         """(x, y) of the site in the axes of the level."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Annotated, Any, Literal, get_args
 
 from ambulo.common.command_line import Flags, command
@@ -85,9 +85,8 @@ def command_tree() -> argparse.ArgumentParser:
 
 def parser_at(target: str) -> Parser | None:
     """Return the parser of the command `module:attribute`; None if it lacks packages."""
-    module, _, attribute = target.partition(":")
     try:
-        result = getattr(import_module(module), attribute)
+        result = resolve_name(target)
         parser: Parser = getattr(result, "__self__", result).parser()
         return parser  # that of a training's `main` is the training's
     except ImportError as error:

@@ -19,7 +19,7 @@ import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
-from importlib import import_module
+from pkgutil import resolve_name
 from types import NoneType
 from typing import (
     Annotated,
@@ -252,8 +252,7 @@ class Command(Generic[Given]):
         """Return the function, imported where it is named as text."""
         if not isinstance(self.function, str):
             return self.function
-        module, _, name = self.function.partition(":")
-        function: Callable[[Given], int] = getattr(import_module(module), name)
+        function: Callable[[Given], int] = resolve_name(self.function)
         return function
 
     def parser(self) -> Parser:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import ambulo.policies.kinds
@@ -149,8 +150,7 @@ def spec_of(path: str | os.PathLike[str]) -> ModelSpec[Any]:
 
 def function_of(name: str) -> Callable[..., Any]:
     """Return the function that a `ModelSpec` names as `module:function`."""
-    module, _, function = name.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), function)
+    found: Callable[..., Any] = resolve_name(name)
     return found
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from importlib import import_module
 from pathlib import Path
+from pkgutil import resolve_name
 
 from ambulo.commands.viewing.flags import PlayRequest
 from ambulo.common.find_model import find_model
@@ -71,7 +71,6 @@ def playable_file(name: str) -> Path:
 
 def stage_of(file: Path, request: PlayRequest) -> Stage:
     """Return the stage of a model file of one of the kinds of `STAGES`."""
-    module, _, function = STAGES[model_kind(file)][0].partition(":")
-    make = getattr(import_module(f"ambulo.commands.viewing.{module}"), function)
+    make = resolve_name(f"ambulo.commands.viewing.{STAGES[model_kind(file)][0]}")
     stage: Stage = make(file, request)
     return stage

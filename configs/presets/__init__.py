@@ -41,8 +41,7 @@ class PresetFolder(Mapping[str, str], Generic[Settings]):
     @cached_property
     def config(self) -> type[Settings]:
         """Class of the settings."""
-        module, _, name = self.source.partition(":")
-        config: type[Settings] = getattr(import_module(module), name)
+        config: type[Settings] = pkgutil.resolve_name(self.source)
         return config
 
     def __getitem__(self, name: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from ambulo.common.command_line import Flags, arguments_of
@@ -44,7 +44,7 @@ class EvalKind:
 
     def evaluate(self, request: Any) -> Any:
         """Return the `EvalOutcome` of an `EvalRequest`."""
-        return _imported(self.run)(request)
+        return resolve_name(self.run)(request)
 
     def chosen_baselines(self, text: str | None) -> tuple[str, ...]:
         """Return the baselines named in `--baselines`; all of them for None and "all".
@@ -53,14 +53,9 @@ class EvalKind:
             ConfigError: No baseline has such a name.
         """
         known: Mapping[str, Any] = (
-            _imported(self.baselines)
+            resolve_name(self.baselines)
             if isinstance(self.baselines, str)
             else self.baselines
         )
         text = ALL if text is None else text
         return chosen("--baselines", text, known, "baseline", none=True)
-
-
-def _imported(name: str) -> Any:
-    module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
-from importlib import import_module
+from pkgutil import resolve_name
 
 import ambulo
 from ambulo.command_table import ALIASES, AMBULO, TRAIN, Row
-from ambulo.common.errors import INTERRUPTED, USER_ERROR, Parser
-from ambulo.common.extras import missing_package
+from ambulo.common.errors import USER_ERROR, Parser, cli_entry_point
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,21 +45,12 @@ def unknown(row: Row, name: str) -> str:
 
 def run(target: str, arguments: Sequence[str]) -> int:
     """Load and run the command `module:attribute`; return its exit code."""
-    module, _, attribute = target.partition(":")
-    try:
-        command: Callable[[Sequence[str]], int] = getattr(
-            import_module(module), attribute
-        )
-    except KeyboardInterrupt:  # later ones are the command's own
-        print("ambulo: interrupted", file=sys.stderr)
-        return INTERRUPTED
-    except ImportError as error:
-        missing = missing_package(error)
-        if missing is None:
-            raise
-        print(f"ambulo: error: {missing}", file=sys.stderr)
-        return USER_ERROR
-    return command(arguments)
+
+    def loaded(words: Sequence[str] | None) -> int:
+        command: Callable[[Sequence[str] | None], int] = resolve_name(target)
+        return command(words)
+
+    return cli_entry_point(loaded)(arguments)
 
 
 def _is_flag_of_vr(argument: str) -> bool:

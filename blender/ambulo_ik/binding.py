@@ -46,7 +46,7 @@ SNAP = np.deg2rad(2.0)
 """Angle to an axis within which a character faces it exactly, [rad]."""
 
 UNEVEN = 1e-4
-"""Relative difference of an object's scales from which they are refused."""
+"""Relative difference between an object's scales above which it is refused."""
 
 
 class BindingError(AmbuloError):

@@ -36,7 +36,7 @@ from ambulo.motion.roles.files import roles_file, write_roles
 from ambulo.motion.rotations import quat_conjugate, quat_multiply
 
 LIMIT_TOLERANCE = np.radians(0.5)
-"""An angle that is no farther outside its limits does not count, [rad]."""
+"""Excess of an angle over its limits that is ignored, [rad]."""
 _LISTED = 8
 """Jumps and joints that the account of one file names."""
 

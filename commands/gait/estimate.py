@@ -41,9 +41,9 @@ class ClipEstimate:
     """Gait parameters of a clip."""
 
     estimate: GaitEstimate
-    """Over all strides."""
+    """Estimate over all strides."""
     strides: tuple[GaitEstimate, ...]
-    """Of each stride."""
+    """Estimate of each stride."""
 
 
 def estimate(flags: EstimateFlags) -> int:

@@ -26,7 +26,7 @@ class Observation:
     poses: Floats
     """Two cycles from the moment at which the network's cycles begin. Shape (60, 101)."""
     measured: dict[str, float]
-    """Stride, cadence and lengths, measured on the clip; ranges do not matter."""
+    """Stride, cadence and lengths, measured on the clip, also outside of their ranges."""
     fps: float
     """True rate of the frames, [Hz]."""
     name: str

@@ -27,7 +27,7 @@ from ambulo.envs.simulation.variants import Variant
 
 
 class LocomotionTask:
-    """Defaults of a task, which `LocomotionBatch` calls: those of following one gait."""
+    """Hooks of a task that `LocomotionBatch` calls; the defaults follow one gait."""
 
     rewards: ClassVar[tuple[str, ...]] = ("imitation", "changes")
     """Groups of reward terms, see `_reward_groups`, in the order in which they are added."""

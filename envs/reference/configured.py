@@ -146,7 +146,7 @@ def reference_of(
 
 
 def check_reference_frames(config: LocomotionEnvironmentConfig) -> None:
-    """`ConfigError` if `reference_frames` are given but no clip that they cut."""
+    """Raise `ConfigError` for `reference_frames` without a clip to cut."""
     clip = None if config.traits.still else config.reference
     cut = config.reference_frames
     if cut is not None and (clip is None or is_reference(Path(clip))):

@@ -200,7 +200,7 @@ def digest_of(name: str | Path) -> str:
 
 
 def varied(policy: GaitPolicy) -> tuple[str, ...]:
-    """The muscle parameters that a policy's corrections vary; none stands for all."""
+    """Muscle parameters that a policy's corrections vary; empty: all."""
     if not isinstance(policy, Cascade):
         return policy.config.gait.vary
     sets = [node.agent.config.gait.vary for node in policy.nodes if node.parents]

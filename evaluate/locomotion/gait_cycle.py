@@ -140,7 +140,7 @@ def _events(heights: Floats, dt: float) -> tuple[Floats, Floats]:
 
 
 def _crossing(heights: Floats, row: int) -> float:
-    """Where between `row - 1` and `row` the contact height is crossed, in rows."""
+    """Row, with fraction, between `row - 1` and `row` where the contact height is crossed."""
     before, after = heights[row - 1], heights[row]
     return float(row - 1 + (CONTACT_HEIGHT - before) / (after - before))
 

@@ -111,7 +111,7 @@ class MotionEvaluation:
     """Scores of all methods, and what they were measured on."""
 
     scores: Mapping[str, MethodScores]
-    """By method."""
+    """Scores by method."""
     errors: Mapping[str, NDArray[np.float64]]
     """Joint distance without root motion by window and horizon, [mm], by method."""
     windows: Windows

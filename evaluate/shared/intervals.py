@@ -60,13 +60,13 @@ def clip_intervals(
 ) -> Floats:
     """95 % bootstrap intervals of the mean of each column. Shape (B, K) -> (K, 2).
 
-    Whole clips are drawn again with replacement, for windows of one clip are alike: an
-    interval over windows would be far too narrow.
+    Whole clips are resampled with replacement: windows of one clip are correlated, so that
+    an interval over windows would be far too narrow.
 
     Args:
-        values: One row a window.
+        values: One row per window.
         clips: The clip of each window. Shape (B,).
-        seed: Of the draws; one seed gives the same draws for every method, so that the
+        seed: Of the resampling; one seed gives the same samples for every method, so that the
             interval of a difference is a paired one.
         weights: Means are `values` over `weights` (B,), both summed; ones if None.
     """

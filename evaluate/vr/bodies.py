@@ -42,7 +42,7 @@ NOTES = (
 
 
 def failure(record: EpisodeRecord) -> Failure | None:
-    """Why an episode failed; None: it did not."""
+    """Reason why an episode failed; None if it succeeded."""
     if record.success:
         return None
     if record.fell:

@@ -92,7 +92,7 @@ def _spline(positions: Floats, start: float, end: float) -> CubicSpline:
 
 
 def orthonormal(frames: NDArray[np.floating]) -> Floats:
-    """`frames` (..., 101) with the six numbers of each ball made two rows of a rotation.
+    """Return `frames` (..., 101) with orthonormal 6D rotations of the ball joints.
 
     Gram-Schmidt, as `ambulo.motion.rotations.sixd_to_matrix`, in a compiled loop.
     """

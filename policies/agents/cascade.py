@@ -78,7 +78,7 @@ class Cascade:
     """
 
     space: GaitSpace
-    """Of the parameters."""
+    """Ranges of the gait parameters."""
     nodes: tuple[CascadeNode, ...]
     """Parents before children; the first is the base."""
     parameters: slice

@@ -134,7 +134,7 @@ class Fleet:
         return join(learner, self._all("capture", lambda _: ()))
 
     def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
-        """Put a checkpoint back, of this or another number of workers."""
+        """Restore a checkpoint, of this or another number of workers."""
         learner = self._task.learner
         restore_progress(learner, state)
         states = split(state)

@@ -79,7 +79,7 @@ class OwnProcess:
         return self._task.capture(extra)
 
     def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
-        """Put a checkpoint back; episodes of several workers begin anew."""
+        """Restore a checkpoint; with several workers, episodes restart."""
         task = self._task
         if number_of_workers(state) == 1:
             task.restore(state, extra)

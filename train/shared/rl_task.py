@@ -126,7 +126,7 @@ class RLTask(ABC, Generic[Agent]):
 
 @dataclass(frozen=True)
 class WorkerSpec:
-    """A worker's part of a training."""
+    """Environments and seeds of one worker of a training."""
 
     num_envs: int
     """Its environments."""

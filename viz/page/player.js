@@ -59,7 +59,8 @@ class Player {
     this.stage.followed = null;
     this.go(0);
     const [x, y] = this.row("poses");
-    this.stage.look(...(view ?? [[x + 1.2, y - 3.4, 1.6], [x, y, 0.85]]));
+    const beside = this.header.camera.map(([ahead, left, up]) => [x + ahead, y + left, up]);
+    this.stage.look(...(view ?? beside));
     show({ message: about });
   }
 

@@ -64,6 +64,11 @@ class Recording:
     readouts: Sequence[Readout]
     colours: tuple[int, int] = (0x2F5FD0, 0xD1242F)
     """Colours of lines with the values 0 and 1."""
+    camera: tuple[Sequence[float], Sequence[float]] = (
+        (1.2, -3.4, 1.6),
+        (0.0, 0.0, 0.85),
+    )
+    """Eye and target of a camera that follows the root, from the ground below it, [m]."""
 
 
 def packed(recording: Recording) -> dict[str, bytes]:
@@ -94,7 +99,7 @@ def packed(recording: Recording) -> dict[str, bytes]:
         "scenes": scenes, "bars": list(recording.bars), "colours": recording.colours,
         "readouts": [vars(readout) for readout in recording.readouts],
         "widths": {name: array.shape[1] for name, array in arrays.items()},
-        "linePoints": LINE_POINTS,
+        "linePoints": LINE_POINTS, "camera": recording.camera,
     }  # fmt: skip
     data = {"recording.header": json.dumps(header).encode()}
     return data | {f"recording.{n}": array.tobytes() for n, array in arrays.items()}

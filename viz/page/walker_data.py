@@ -21,6 +21,8 @@ from ambulo.viz.page.recording import Readout, Recording, Scene, Shape, packed
 
 _ENV = np.array([0])
 BONE, SKIN = 0xE8DFCF, 0x6B9BD2
+LEGS = ((0.9, -2.0, 1.0), (0.0, 0.0, 0.6))
+"""Camera that shows legs from near, so that single muscles are seen."""
 _VISIBLE = 0
 """Group of the drawn geoms; others are for contacts and muscles."""
 _KINDS = {
@@ -79,18 +81,19 @@ def walker_data(model: str) -> dict[str, bytes]:
 def muscle_data(model: str) -> dict[str, bytes]:
     """Return the recordings of `MUSCLE_SCENES` by the policy `model`."""
     picture = "Legs with their bones and muscles that walk on a grid of one metre"
-    return _data(model, MUSCLE_SCENES, picture)
+    return _data(model, MUSCLE_SCENES, picture, camera=LEGS)
 
 
-def _data(model: str, scripts: Sequence[Script], picture: str) -> dict[str, bytes]:
+def _data(
+    model: str, scripts: Sequence[Script], picture: str, **settings: Any
+) -> dict[str, bytes]:
     agent = load_walker(find_model(model))
     batch = standing_batch(agent)
     bodies, shapes = drawn_geoms(batch.simulation.model)
     scenes = [record(batch, agent, script, bodies) for script in scripts]
     names, speed = list(agent.metadata.actions), Readout("Speed of the body", "m/s")
-    return packed(
-        Recording(picture, batch.simulation.dt, shapes, scenes, names, [speed])
-    )
+    dt = batch.simulation.dt
+    return packed(Recording(picture, dt, shapes, scenes, names, [speed], **settings))
 
 
 def standing_batch(agent: LocomotionAgent) -> Any:

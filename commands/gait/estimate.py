@@ -158,7 +158,8 @@ def _print(
     found: ClipEstimate,
     moved: Sequence[str],
 ) -> None:
-    console, estimate, rows = Console(), found.estimate, []
+    console, estimate = Console(), found.estimate
+    rows: list[list[str | Text]] = []
     for k, name in enumerate(estimate.space.names):
         measured = [one.measured[name] for one in observed if name in one.measured]
         direct = "femur_torsion" not in name and bool(measured)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated
 
 from ambulo.commands.network_flags import ServerFlags
@@ -110,6 +110,6 @@ def main(flags: RigServerFlags) -> int:
                 udp.run(request.due, tick)
         report = report_of(udp.server)
     saver = udp.server.clients.saver  # closing has saved every model that had changed
-    report = replace(report, saved=saver.written, save_failures=saver.failed)
-    write_or_print(flags.report, json_text(asdict(report), indent=2))
+    report |= {"saved": saver.written, "save_failures": saver.failed}
+    write_or_print(flags.report, json_text(report, indent=2))
     return 0

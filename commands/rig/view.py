@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -19,88 +19,51 @@ PLAIN_SECONDS = 10.0
 """Time between plain lines, [s]."""
 
 
-@dataclass(frozen=True)
-class ClientRow:
-    """One client in numbers."""
-
-    client: str
-    rig: str
-    version: int
-    frames: int
-    learned: int
-    loss_cm2: float
-    network_loss_cm2: float
-    position_mm: float
-    angle_deg: float
-    converged: bool
-    work_ms: float
-    """Median time to score, answer and learn from a frame."""
-    work_p99_ms: float
-    wait_ms: float
-    """Median time from arrival to answer."""
-    answered: int
-    share: float
-    """Of the newest frames for learning, how many were learned from."""
-    hurried: int
-    """Frames that were answered but not learned from, for want of time."""
-    dropped: int
-    refused: int
-
-
-@dataclass(frozen=True)
-class Report:
-    """A server in numbers."""
-
-    clients: list[ClientRow]
-    datagrams: int
-    pings: int
-    unsent: int
-    saved: int
-    save_failures: int
-    damaged_files: int
-    broken: int
-    faults: dict[str, int]
+Report = dict[str, Any]
+"""Numbers about a server by name, and those about its clients, as `--report` writes them."""
 
 
 def report_of(server: RigServer) -> Report:
-    """How a server is doing."""
-    return Report(
-        clients=[_row(character) for character in server.characters.values()],
-        datagrams=server.datagrams,
-        pings=server.pings,
-        unsent=server.unsent,
-        saved=server.clients.saver.written,
-        save_failures=server.clients.saver.failed,
-        damaged_files=server.clients.damaged_files,
-        broken=server.broken,
-        faults={str(fault): count for fault, count in server.faults.items() if count},
-    )
+    """Return numbers about a server."""
+    return {
+        "clients": [_row(character) for character in server.characters.values()],
+        "datagrams": server.datagrams,
+        "pings": server.pings,
+        "unsent": server.unsent,
+        "saved": server.clients.saver.written,
+        "save_failures": server.clients.saver.failed,
+        "damaged_files": server.clients.damaged_files,
+        "broken": server.broken,
+        "faults": {
+            str(fault): count for fault, count in server.faults.items() if count
+        },
+    }
 
 
-def _row(character: ClientCharacter) -> ClientRow:
+def _row(character: ClientCharacter) -> Report:
+    """Return numbers about a client; times are medians of the newest frames."""
     status = character.status()
     work = 1e3 * np.array(character.work or [0.0])
-    waits = 1e3 * np.array(character.waits or [0.0])
-    return ClientRow(
-        client=f"{character.address[0]}:{character.address[1]}",
-        rig=character.path.stem.rpartition("-")[0],
-        version=character.version,
-        frames=status.frames,
-        learned=status.learned,
-        loss_cm2=status.loss,
-        network_loss_cm2=status.network_loss,
-        position_mm=1e3 * status.position_error,
-        angle_deg=float(np.degrees(status.angle_error)),
-        converged=status.converged,
-        work_ms=float(np.median(work)),
-        work_p99_ms=float(np.percentile(work, 99.0)),
-        wait_ms=float(np.median(waits)),
-        answered=character.answered,
-        share=character.share,
-        hurried=character.hurried,
-        dropped=character.dropped,
-        refused=character.refused,
-    )
+    return {
+        "client": f"{character.address[0]}:{character.address[1]}",
+        "rig": character.path.stem.rpartition("-")[0],
+        "version": character.version,
+        "frames": status.frames,
+        "learned": status.learned,
+        "loss_cm2": status.loss,
+        "network_loss_cm2": status.network_loss,
+        "position_mm": 1e3 * status.position_error,
+        "angle_deg": float(np.degrees(status.angle_error)),
+        "converged": status.converged,
+        "work_ms": float(np.median(work)),  # to score, answer and learn from a frame
+        "work_p99_ms": float(np.percentile(work, 99.0)),
+        "wait_ms": 1e3 * float(np.median(character.waits or [0.0])),  # until the answer
+        "answered": character.answered,
+        "share": character.share,
+        "hurried": character.hurried,
+        "dropped": character.dropped,
+        "refused": character.refused,
+    }
 
 
 class View:
@@ -139,42 +102,50 @@ class View:
                 print(line, file=sys.stderr, flush=True)
 
 
+COLUMNS = {
+    "client": "{client}", "rig": "{rig}", "v": "{version}", "frames": "{frames}",
+    "loss cm²": "{loss_cm2:.1e}", "network cm²": "{network_loss_cm2:.2g}",
+    "bones mm": "{position_mm:.1f}", "angle °": "{angle_deg:.1f}", "state": "{state}",
+    "learned %": "{percent:.0f}", "work ms": "{work_ms:.2f}", "p99": "{work_p99_ms:.2f}",
+    "answer ms": "{wait_ms:.2f}", "lost": "{lost}",
+}  # fmt: skip
+"""Columns of the table: heading, and template of a client's row."""
+LINE = (
+    "{rig} ({client}): {frames} frames, loss {loss_cm2:.1e} cm2, bones {position_mm:.1f} mm "
+    "{angle_deg:.1f} deg, {state}, {work_ms:.2f} ms a frame"
+)
+"""Template of a client's plain line."""
+
+
+def _shown(report: Report) -> list[Report]:
+    """Return the rows of clients with what templates show besides."""
+    return [
+        row | {
+            "state": "answers" if row["converged"] else "learns",
+            "percent": 100.0 * row["share"], "lost": row["dropped"] + row["refused"],
+        }
+        for row in report["clients"]
+    ]  # fmt: skip
+
+
 def table_of(report: Report) -> Table:
-    """The live table."""
+    """Return the live table."""
     table = Table(title="rig server", caption=_footer(report), expand=False)
-    for name in (
-        "client", "rig", "v", "frames", "loss cm²", "network cm²", "bones mm",
-        "angle °", "state", "learned %", "work ms", "p99", "answer ms", "lost",
-    ):  # fmt: skip
+    for name in COLUMNS:
         table.add_column(name, justify="left" if name in {"client", "rig"} else "right")
-    for row in report.clients:
-        table.add_row(
-            row.client, row.rig, str(row.version), str(row.frames),
-            f"{row.loss_cm2:.1e}", f"{row.network_loss_cm2:.2g}",
-            f"{row.position_mm:.1f}", f"{row.angle_deg:.1f}",
-            "answers" if row.converged else "learns", f"{100.0 * row.share:.0f}",
-            f"{row.work_ms:.2f}", f"{row.work_p99_ms:.2f}", f"{row.wait_ms:.2f}",
-            str(row.dropped + row.refused),
-        )  # fmt: skip
+    for row in _shown(report):
+        table.add_row(*(template.format(**row) for template in COLUMNS.values()))
     return table
 
 
 def lines_of(report: Report) -> list[str]:
     """Return a report as plain lines."""
-    return [
-        *(
-            f"{row.rig} ({row.client}): {row.frames} frames, loss {row.loss_cm2:.1e} cm2, "
-            f"bones {row.position_mm:.1f} mm {row.angle_deg:.1f} deg, "
-            f"{'answers' if row.converged else 'learns'}, {row.work_ms:.2f} ms a frame"
-            for row in report.clients
-        ),
-        _footer(report),
-    ]
+    return [*(LINE.format(**row) for row in _shown(report)), _footer(report)]
 
 
 def _footer(report: Report) -> str:
-    faults = ", ".join(f"{name} {count}" for name, count in report.faults.items())
-    saved = f"{report.saved} files saved"
-    if report.save_failures:
-        saved += f", {report.save_failures} refused by the disk"
-    return f"{report.datagrams} datagrams; not used: {faults or 'none'}; {saved}"
+    faults = ", ".join(f"{name} {count}" for name, count in report["faults"].items())
+    saved = f"{report['saved']} files saved"
+    if report["save_failures"]:
+        saved += f", {report['save_failures']} refused by the disk"
+    return f"{report['datagrams']} datagrams; not used: {faults or 'none'}; {saved}"

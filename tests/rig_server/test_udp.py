@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import threading
-from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -62,10 +61,10 @@ def test_both_versions_over_the_loopback(stream: Stream) -> None:
             assert got
             assert got[0].shape == (24,)
         report = report_of(udp.server)
-        assert report.faults == {}
+        assert report["faults"] == {}
         assert "answers" in "".join(lines_of(report))
-        assert table_of(report).row_count == len(report.clients)
-        json.dumps(asdict(report))
+        assert table_of(report).row_count == len(report["clients"])
+        json.dumps(report)
 
 
 def test_hello_again_after_a_silence_goes_on(stream: Stream) -> None:

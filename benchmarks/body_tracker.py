@@ -32,7 +32,7 @@ from ambulo.policies.agents.body_tracker import load_tracker_network
 RATES = (60.0, 72.0, 90.0, 120.0)
 """Samples per second, [Hz]."""
 STRIDE, CADENCE = 0.9, 1.15
-"""Of the walk, over the healthy ones."""
+"""Stride and cadence of the walk, over the healthy ones."""
 NOISE = 0.001
 """Noise of the trackers, [m]."""
 

@@ -43,7 +43,7 @@ from ambulo.ik.solver.targets import Targets
 from ambulo.motion.datasets.clips import scan_clips
 
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
-"""Of the ridge regression; the best on the validation people is taken."""
+"""Penalties of the ridge regression; the best on the validation people is taken."""
 
 
 Solve = Callable[[Targets], Pose]

@@ -54,7 +54,7 @@ class Trial:
     bodies: int
     """Bodies of each test of a fit, and episodes of Track."""
     seed: int
-    """Of everything random."""
+    """Seed of everything random."""
     train: bool
     """Whether a policy is trained."""
     folder: Path

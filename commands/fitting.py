@@ -56,7 +56,7 @@ class FitRow:
     """Result of one clip."""
 
     name: str
-    """Of its reference."""
+    """Name of its reference."""
     report: dict[str, float]
     """Numbers about the fit; empty if it was refused."""
     refused: str = ""

@@ -86,7 +86,7 @@ class Argument:
     """A field as an argument of the command line."""
 
     name: str
-    """Of the field."""
+    """Name of the field."""
     owner: type
     """Class that declares it."""
     kind: Any

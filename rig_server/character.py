@@ -185,7 +185,7 @@ class ClientCharacter(Session):
         self.saved_learned = 0
         self.received = self.answered = self.dropped = self.refused = self.hurried = 0
         self.learned_lately: deque[bool] = deque(maxlen=TIMED)
-        """Of the newest frames for learning, whether each was learned from."""
+        """Whether each of the newest frames for learning was learned from."""
         self.work: deque[float] = deque(maxlen=TIMED)
         """Time to score, answer and learn from a frame, [s]."""
         self.waits: deque[float] = deque(maxlen=TIMED)

@@ -32,7 +32,7 @@ from ambulo.viz.skeleton_film import write_film
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "images"
 FEET: tuple[Foot, Foot] = ("LeftFoot", "RightFoot")
 FPS = 12.5
-"""Of the films, [Hz]."""
+"""Frame rate of the films, [Hz]."""
 PANEL = 240
 """Width and height of a picture, [px]."""
 SLIDE = 0.12
@@ -44,7 +44,7 @@ class FilmScene:
     """One film."""
 
     name: str
-    """Of the file, without its ending."""
+    """Name of the file, without its ending."""
     title: str
     """Over the picture."""
     actions: tuple[IKAction, ...]

@@ -24,7 +24,7 @@ DISTANCE = 1.55
 SIZE, PANES = (13.0, 7.3), ((0.145, 0.375), (0.675, 0.315))
 """Size of the picture, [inches], and left edge and width of both views, as fractions."""
 COLOURS = {"left": "#1d4fae", "right": "#b0164f", "": "#333333"}
-"""Of labels by side."""
+"""Colours of labels by side."""
 SMALL, LONGEST = 8.5, 24
 """Size of labels, [pt], and most characters in one."""
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ambulo.policies.agents.gait_network import GaitNetwork
 
 CYCLES = 6
-"""Of each generated motion; the middle ones are used."""
+"""Cycles of each generated motion; the middle ones are used."""
 
 
 def reference(flags: ReferenceFlags) -> int:

@@ -97,7 +97,7 @@ class Manifest(Config):
     format: Literal["ambulo-hub-model"] = "ambulo-hub-model"
     """Names this format."""
     version: Annotated[int, Field(ge=1, le=VERSION)] = VERSION
-    """Of the format."""
+    """Version of the format."""
     name: Annotated[str, AfterValidator(MODEL.checked)]
     """Name of the model, and of its folder."""
     kind: Text

@@ -84,9 +84,9 @@ class BodyAnswer:
     contacts: Floats
     """Probabilities: left heel, left ball, right heel, right ball. Shape (4,)."""
     status: FrameStatus
-    """Of the row."""
+    """Status of the row."""
     statuses: tuple[TrackerStatus, ...]
-    """Of each tracker of the header."""
+    """Status of each tracker of the header."""
     waiting: str | None
     """Why the promised T-pose has not come; None if none is due."""
 

@@ -31,7 +31,7 @@ class PlayRequest:
     bodies: int = 1
     """Bodies side by side."""
     seed: int = 0
-    """Of starts, commands and levels."""
+    """Seed of starts, commands and levels."""
     clips: tuple[str, ...] = ()
     """Motion files that a tracker follows."""
     recording: str | None = None

@@ -19,15 +19,15 @@ class PositionColumns:
     """Where MuJoCo's numbers lie among the published ones (see `motion.human23`)."""
 
     quaternions: Ints
-    """Of qpos, (balls, 4); the root's first."""
+    """Indices of quaternions in qpos, (balls, 4); the root's first."""
     turns: Ints
-    """Of the positions, (balls, 3)."""
+    """Indices of rotation vectors in the positions, (balls, 3)."""
     places: Ints
-    """Of qpos: root place and hinge angles."""
+    """Indices in qpos of the root's position and of hinge angles."""
     numbers: Ints
-    """Of the positions: the same."""
+    """Indices of the same in the positions."""
     rates: Ints
-    """Of the velocities, one for each of qvel."""
+    """Indices in the velocities, one for each of qvel."""
 
     @classmethod
     def of(cls, model: mujoco.MjModel, skeleton: Skeleton) -> PositionColumns:

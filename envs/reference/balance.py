@@ -26,18 +26,18 @@ class Weights:
     """Costs of deviations from a reference and of moved joint targets."""
 
     effort: float = 1.0
-    """Of a moved target, [1/rad^2]. A dear effort lets a standing body drift away; a cheap
+    """Cost of a moved target, [1/rad^2]. A high cost lets a standing body drift away; a low
     one trusts the linear model further than it holds."""
     place: float = 10.0
-    """Of the root's place on the ground, [1/m^2]."""
+    """Cost of the root's position on the ground, [1/m^2]."""
     height_and_turn: float = 20.0
-    """Of the root's height, [1/m^2], and orientation, [1/rad^2]."""
+    """Cost of the root's height, [1/m^2], and orientation, [1/rad^2]."""
     joint: float = 1.0
-    """Of joints, [1/rad^2]."""
+    """Cost of joint angles, [1/rad^2]."""
     root_rate: float = 0.1
-    """Of the root's velocities, [s^2/m^2], [s^2/rad^2]."""
+    """Cost of the root's velocities, [s^2/m^2], [s^2/rad^2]."""
     joint_rate: float = 0.01
-    """Of the joints' velocities, [s^2/rad^2]."""
+    """Cost of the joints' velocities, [s^2/rad^2]."""
 
     def of_state(self, size: int) -> Floats:
         """Diagonal of the cost of deviations of `size` coordinates. Shape (2 size,)."""

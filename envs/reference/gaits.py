@@ -159,7 +159,7 @@ class Gaits:
 
 
 class NoGaits(Gaits):
-    """Of tasks that follow something else: no gait and no balance controller."""
+    """Gaits of tasks that follow something else: no gait and no balance controller."""
 
     def __init__(self, model: mujoco.MjModel) -> None:
         """Empty tables for the body of `model`."""

@@ -72,7 +72,7 @@ class Knot:
     """A state at the beginning of a control step, and what is done in it."""
 
     time: float
-    """Of the reference, [s]."""
+    """Time in the reference, [s]."""
     qpos: Floats
     """Shape (nq,)."""
     qvel: Floats
@@ -100,7 +100,7 @@ class Slopes:
         substeps: int,
         step_scale: float = 1.0,
     ) -> None:
-        """Of `character` beside `table`; offsets move the targets of `dofs` (U,)."""
+        """Linearise `character` along `table`; offsets move the targets of `dofs` (U,)."""
         self._coupling = joint_coupling(character.model)
         free = self._coupling.independent
         nv, n, inputs = int(character.model.nv), len(free), len(dofs)

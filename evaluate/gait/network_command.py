@@ -73,7 +73,7 @@ HELD_OUT_COLUMNS = (
     MetricColumn("worst_speed_percent"),
     MetricColumn("sequences"),
 )
-"""Of `GaitScores`, and how feet slide."""
+"""Columns of `GaitScores`, and of sliding feet."""
 THIRD_COLUMNS = (
     MetricColumn("legs_deg", "legs"),
     MetricColumn("speed_percent", "speed", 1, unit="%"),

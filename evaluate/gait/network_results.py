@@ -32,7 +32,7 @@ VARIED = ("stride", "cadence")
 LEVELS = 5
 """Values of each, from end to end of its range."""
 CYCLES = 3
-"""Of the walks that are measured."""
+"""Cycles of the walks that are measured."""
 
 
 @dataclass(frozen=True, eq=False)

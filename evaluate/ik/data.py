@@ -48,7 +48,7 @@ class PoseBatch:
     """Batch of a training step; B poses, pairs of consecutive frames first."""
 
     inputs: Tensor
-    """Of the network. Shape (B, in)."""
+    """Inputs of the network. Shape (B, in)."""
     outputs: Tensor
     """Target output, as offsets from 0. Shape (B, out)."""
     root: Tensor

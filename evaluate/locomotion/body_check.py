@@ -65,7 +65,7 @@ class RoleCheck:
     stiffness: float
     """Largest gain of its axes, [N m / rad]."""
     damping: float
-    """Of the same axis, [N m s / rad]."""
+    """Damping of the same axis, [N m s / rad]."""
     limit: float
     """Largest torque of the axis that needs most of its own, [N m]."""
     holding: float
@@ -84,9 +84,9 @@ class SoleCheck:
     points: int
     """Contact spheres of both."""
     length: float
-    """Of the longer one, [m]; 0 for single balls."""
+    """Length of the longer sole, [m]; 0 for single balls."""
     width: float
-    """Of the wider one, [m]."""
+    """Width of the wider sole, [m]."""
     margin: float
     """From the centre of mass to the edge of the area between all contact spheres, [m];
     negative outside."""
@@ -103,7 +103,7 @@ class StandingCheck:
     pushed: float | None
     """Fraction on their feet after a push; None: not tried."""
     impulse: float
-    """Of the pushes, [N s]."""
+    """Impulse of the pushes, [N s]."""
     balance: bool
     """Whether the balance controller helped."""
 

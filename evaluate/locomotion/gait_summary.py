@@ -26,7 +26,7 @@ SETTLED = 1.0
 """Time from the start of an episode after which strides count, [s]."""
 SIDES = ("left", "right")
 StrideValues = dict[str, Floats]
-"""Of S strides: duration, [s]; stance, share of the stride; step_time from the other
+"""Values of S strides: duration, [s]; stance, share of the stride; step_time from the other
 foot's strike, [s], where known; length, [m]; force, [body weight], (S, 101), where known;
 and the angle of each of `JOINTS`, [deg], (S, 101)."""
 _TABLE_STEP = 5

@@ -59,7 +59,7 @@ class Perturbation:
     missing: str = ""
     """Why this task or body cannot have it; empty: it can."""
     impulse: float = 0.0
-    """Of one push at a random moment, [N s]; of episodes that track clips alone."""
+    """Impulse of one push at a random moment, [N s]; in episodes that track clips alone."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON."""

@@ -56,9 +56,9 @@ class PushRecovery:
     interval: tuple[tuple[float, float], ...]
     """95 % Wilson intervals of it."""
     episodes: int
-    """Of each impulse."""
+    """Episodes of each impulse."""
     mass: float
-    """Of the body, [kg]."""
+    """Mass of the body, [kg]."""
     scale: float = 1.0
     """Pushes over `impulses` (`Pushes.scale`)."""
 

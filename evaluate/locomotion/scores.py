@@ -27,7 +27,7 @@ from ambulo.evaluate.shared.result import (
 )
 
 GRAVITY = 9.81
-"""Of the models, [m/s^2]; tells mass from weight."""
+"""Gravity of the models, [m/s^2]; converts weight to mass."""
 WINDOW = 1.0
 """Speeds and headings are means over about a stride, [s]: they swing within each."""
 
@@ -150,12 +150,12 @@ GAIT_COLUMNS = (
     MetricColumn("stride_length", unit="m"),
     MetricColumn("stance_share"),
 )
-"""Of `GaitSummary`."""
+"""Columns of `GaitSummary`."""
 PUSH_COLUMNS = (
     MetricColumn("impulse_90", "push 90 %", 0, unit="N s"),
     MetricColumn("impulse_90_per_kg", unit="N s/kg"),
 )
-"""Of `PushRecovery`."""
+"""Columns of `PushRecovery`."""
 TABLE = (*COLUMNS[:-1], *PUSH_COLUMNS, COLUMNS[-1])
 """Columns of the main table."""
 HEADLINE = (
@@ -171,7 +171,7 @@ NORM_COLUMNS = (
     MetricColumn("range", "range", 0, unit="deg"),
     MetricColumn("normal_range", "normal range", 0, unit="deg"),
 )
-"""Of `Likeness`."""
+"""Columns of `Likeness`."""
 NOTE = (
     "Done: the task has succeeded at the end; timed out: over before that, on feet. On "
     "feet: rate at the end of the episode. Legs, joints: errors against the reference "

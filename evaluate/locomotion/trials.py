@@ -95,7 +95,7 @@ class Trial:
     bodies: int
     """Most bodies of a case."""
     title: str
-    """Of the table."""
+    """Title of the table."""
     line: str | Callable[[Row], str]
     """Line of the table that a case belongs to: a format of its numbers, or a function."""
     columns: tuple[MetricColumn, ...] = (SURVIVAL,)

@@ -123,7 +123,7 @@ class BaselineFit:
     steps: int
     """Frames to predict."""
     fps: float
-    """Of the clips, [Hz]."""
+    """Frame rate of the clips, [Hz]."""
     stride: int = 5
     """Frames between the starts of windows."""
 
@@ -202,7 +202,7 @@ class _Moments:
         self.count += len(features)
 
     def means(self) -> tuple[Floats, Floats]:
-        """Of features (D,) and targets (K,)."""
+        """Means of features (D,) and targets (K,)."""
         x, y, *_ = self._sums
         return x / self.count, y / self.count
 

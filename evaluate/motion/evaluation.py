@@ -61,7 +61,7 @@ class WindowPlan:
     limit: int | None
     """Most windows."""
     seed: int
-    """Of draws and intervals."""
+    """Seed of windows and intervals."""
 
     @property
     def steps(self) -> int:

@@ -55,7 +55,7 @@ class Growth:
     ratio: float
     """Error at the last of `steps` over that at the first."""
     slope: float
-    """Of log error over log step from 10 to 60; below 1 is sublinear."""
+    """Slope of log error over log step from 10 to 60; below 1 is sublinear."""
     values: list[float]
     """Errors at `steps`."""
     curve: list[float]
@@ -92,7 +92,7 @@ class Setting:
     horizons_ms: tuple[int, ...]
     """Horizons of the errors, [ms]."""
     seed: int
-    """Of the bootstrap."""
+    """Seed of the bootstrap."""
 
 
 def score_method(
@@ -230,7 +230,7 @@ def rotation_slots() -> list[int]:
 
 
 def _nearer_branch(vectors: Floats, wanted: Floats) -> Floats:
-    """Of rotation vectors (..., 3) and their twins a turn away, the nearer to `wanted`."""
+    """Rotation vectors (..., 3), or equal ones a turn away, whichever are nearer to `wanted`."""
     angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
     away = 2.0 * np.pi / np.maximum(angle, 1e-9)
     twin = vectors * np.where(angle > 1e-9, 1.0 - away, 1.0)

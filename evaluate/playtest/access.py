@@ -32,7 +32,7 @@ class _Reach:
     """Parts of the floor that one body reaches."""
 
     parts: Parts
-    """Of a body as tall as it, or of one that fits wherever it fits."""
+    """Parts for a body as tall as it, or for one that fits wherever it fits."""
     reached: Bools
     """Whether it reaches each part, shape (parts + 1,)."""
 

@@ -43,9 +43,9 @@ class Comparison:
     """A level against another version of it."""
 
     test: Playtest
-    """Of the level."""
+    """Play-test of the level."""
     other: Playtest
-    """Of the other version."""
+    """Play-test of the other version."""
     common: int
     """Journeys that were walked in both."""
     differences: list[Difference]

@@ -44,7 +44,7 @@ class Floor:
     """
 
     level: Level
-    """Of which level."""
+    """Level of the floor."""
     body: Body
     """For whom."""
     access: tuple[Access, ...]
@@ -176,7 +176,7 @@ class Area:
     opening_position: Floats | None = None
     """The narrowest place of that way, shape (3,), [m]."""
     carrier: str = ""
-    """Of a `ride`: the key of the platform in the level file."""
+    """Key of the platform of a `ride` in the level file."""
     cause: str = ""
     """Reason why bodies cannot get in, if it is known."""
 

@@ -34,7 +34,7 @@ class MapCells:
     """Cells of all maps of a floor."""
 
     floor: Floor
-    """Of which floor."""
+    """Floor of the maps."""
     x0: float
     """Lower x of the first cell, [m]."""
     y0: float

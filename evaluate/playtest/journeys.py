@@ -270,7 +270,7 @@ class WayOn:
     """`no way`; `gap`: it is narrower than `ROOMY`; `floor`: the goal is on another floor, of
     which the agent knows nothing; `detour`: it leads round something; `none`."""
     length: float
-    """Of the way, [m]; inf: there is none."""
+    """Length of the way, [m]; inf: there is none."""
     straight: float
     """Horizontal distance of the goal, [m]."""
     place: Floats

@@ -77,7 +77,7 @@ class Difference:
     """A measure on the same journeys in two versions of a level."""
 
     measure: MetricColumn
-    """Of what."""
+    """Measure that is compared."""
     journeys: int
     """Journeys that have the measure in both."""
     ours: Metric

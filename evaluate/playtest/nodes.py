@@ -22,7 +22,7 @@ class Nodes:
     """The free cells of a `LayeredGrid`, one behind the other."""
 
     grid: LayeredGrid
-    """Of which grid."""
+    """Grid of the nodes."""
     layer: Ints
     """Shape (n,)."""
     row: Ints

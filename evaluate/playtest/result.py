@@ -40,7 +40,7 @@ class PlaytestSettings:
     agents: int = 200
     """Journeys in each level."""
     seed: int = 0
-    """Of everything random."""
+    """Seed of everything random."""
     plan: Plan = "auto"
     """Whether a level's own starts and goals are used."""
     min_area: float = MIN_AREA
@@ -101,7 +101,7 @@ class Playtest:
 
     @property
     def spec(self) -> WorldSpec:
-        """Of the agents' world."""
+        """Specification of the agents' world."""
         return self.walker.spec
 
     @cached_property

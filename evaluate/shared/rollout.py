@@ -32,7 +32,7 @@ class Step:
     actions: NDArray[Any]
     """Shape (N, A)."""
     rewards: Floats
-    """Of the step."""
+    """Rewards of the step."""
     terminated: Bools
     """Whether the task ended by it."""
     truncated: Bools

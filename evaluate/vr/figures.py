@@ -63,7 +63,7 @@ def failures(records: EpisodeRecords) -> list[int]:
 
 
 def longest_detour(records: EpisodeRecords) -> EpisodeRecord:
-    """Of the first episodes of each family, the one with most metres off the bee-line."""
+    """First episode of a family that is farthest from the straight line."""
     chosen = [records.episodes[i] for i in first_of_each(records)]
 
     def detour(episode: EpisodeRecord) -> float:

@@ -30,7 +30,7 @@ SIZE = (480, 360)
 FPS = {".mp4": 30.0, ".gif": 12.5}
 """Frames a second of a short film; a GIF counts hundredths of a second."""
 CAPSULE_FPS = 10.0
-"""Of a capsule in MuJoCo: an environment step a frame."""
+"""Frame rate of a capsule in MuJoCo, [Hz]: one environment step per frame."""
 SMOOTH_FRAMES = 400
 """Longer films from Godot are drawn without smooth edges: the processor may draw them."""
 _TRAIL_STEP = 0.15
@@ -44,7 +44,7 @@ class FilmSettings:
     engines: tuple[Engine, ...] = ("mujoco",)
     """Engines that draw; several: side by side, the same moments from the same cameras."""
     views: tuple[str, ...] = ("chase", "top")
-    """Of `VIEWS`: side by side, or below each other where two engines are side by side."""
+    """Names in `VIEWS`: side by side; with two engines side by side, below each other."""
     episode: int | str | None = None
     """Number of the episode, or of `EXTREMES`; None: one with a long detour."""
 

@@ -67,7 +67,7 @@ class Reel:
     """x, y, z [m] and yaw [rad] of the player, shape (F, 4); of a body without the sway of
     its gait."""
     cameras: Mapping[str, CameraPath | None]
-    """Of each view; None: the whole level from above."""
+    """Camera path of each view; None: the whole level from above."""
     character: Character | None = None
     """The body that was simulated; None: there was none."""
     qpos: Floats | None = None

@@ -81,7 +81,7 @@ class EpisodeRecords:
     episodes: tuple[EpisodeRecord, ...]
     """One per start."""
     max_speed: float
-    """Of the player, [m/s]."""
+    """Largest speed of the agent, [m/s]."""
 
     def column(self, name: str) -> Floats:
         """One field of all episodes, shape (n,)."""

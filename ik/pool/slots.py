@@ -185,9 +185,9 @@ class JobResult:
     solution: Solution | None
     """Poses and residuals of all characters."""
     network_input: Floats | None
-    """Of a published job: input of the network. Shape (B, 50)."""
+    """Input of the network in a published job. Shape (B, 50)."""
     network_output: Floats | None
-    """Of a published job: output of the network. Shape (B, 69)."""
+    """Output of the network in a published job. Shape (B, 69)."""
     solve_us: float
     """Time inside the worker, the longest of several, [us]."""
     total_us: float

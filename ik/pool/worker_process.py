@@ -52,7 +52,7 @@ class WorkerStats:
     load: float
     """Fraction of the time since the first start spent on solving, 0..1."""
     median_us: float
-    """Of the last solve times, [us]; NaN without any."""
+    """Median of the last solve times, [us]; NaN without any."""
     p99_us: float
     """99 % of them were shorter, [us]."""
 

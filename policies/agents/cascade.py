@@ -45,11 +45,11 @@ JointStates = Callable[[Floats], Floats]
 """Joint states (N, J) of all N bodies now, as if their parameters were others (N, P)."""
 
 DISTANCE_SCALE = 0.008
-"""Of the distance of joint states, as published."""
+"""Scale of the distance of joint states, as published."""
 THRESHOLD, THRESHOLD_ACTION = 0.2, 0.1
 """Distance from which on a child acts, and how far its last action moves it, as published."""
 STEEPNESS = 1000.0
-"""Of the sigmoid that makes weights of distances, as published: nearly a step."""
+"""Steepness of the sigmoid from distances to weights, as published: nearly a step."""
 ENDING = ".zip"
 
 
@@ -86,7 +86,7 @@ class Cascade:
     balls: tuple[int, ...] = ()
     """First action of each ball joint: three numbers that are a rotation vector."""
     action_scale: float = 0.25
-    """Of an action of 1, [rad]."""
+    """Joint target of an action of 1, [rad]."""
     is_cascaded: bool = field(default=True, init=False)
     """As in the file's header."""
 

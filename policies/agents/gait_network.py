@@ -35,7 +35,7 @@ class GaitNetwork:
         weights: Mapping[str, NDArray[Any]],
         source: str = "network",
     ) -> None:
-        """Of the weights of a `GaitNet`, by its names, checked; errors name `source`."""
+        """Create it from the weights of a `GaitNet` by name, checked; errors name `source`."""
         self.metadata = metadata
         self.space = metadata.gait_space()
         self.held = _held(metadata, self.space, source)

@@ -49,7 +49,7 @@ class MotionEncoder:
     """A motion network for environments: arrays in and out, without gradients, on one CPU."""
 
     def __init__(self, network: MotionNN) -> None:
-        """Of a trained network."""
+        """Create it from a trained network."""
         self._network = network
         config = network.config
         self.history, self.size = config.history, network.size

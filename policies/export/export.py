@@ -39,7 +39,7 @@ class NavigationModule(nn.Module):
     """Raw observations (N, size), and states (N, units), to actions and next states."""
 
     def __init__(self, agent: Agent) -> None:
-        """Of an agent without statistics of `VecNormalize`."""
+        """Create the graph of an agent without statistics of `VecNormalize`."""
         super().__init__()
         self.policy, self.discrete = agent.policy, agent.discrete
 

@@ -29,7 +29,7 @@ class GaitModule(nn.Module):
     order: Tensor
 
     def __init__(self, network: GaitNetwork) -> None:
-        """Of a network at run time, whose scales are in its first and last layer."""
+        """Create the graph of a network at run time; its first and last layer hold the scales."""
         super().__init__()
         space = network.space
         self.register_buffer("low", single(space.low))

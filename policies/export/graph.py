@@ -52,7 +52,7 @@ class Port:
     name: str
     """Unique among the inputs, or the outputs."""
     shape: tuple[int | str, ...]
-    """Of one row; a name stands for an axis of any length."""
+    """Shape of one row; a name stands for an axis of any length."""
     unit: str
     """SI; `1` for numbers without a unit, `mixed` where `parts` have it."""
     meaning: str
@@ -62,7 +62,7 @@ class Port:
     either_sign: bool = False
     """Whether the last axis is a quaternion, which means the same as its negative."""
     type: str = "float32"
-    """Of its numbers."""
+    """Type of its numbers."""
 
     def row(self) -> dict[str, Any]:
         """Return it as JSON."""

@@ -16,7 +16,7 @@ class MotionModule(nn.Module):
     """Past states (B, H, 112) to the next ones (B, K, 112) and an encoding (B, F)."""
 
     def __init__(self, network: MotionNN) -> None:
-        """Of a network in evaluation mode."""
+        """Create the graph of a network in evaluation mode."""
         super().__init__()
         self.network = network
 

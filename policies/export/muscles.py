@@ -19,7 +19,7 @@ class MuscleModule(nn.Module):
     """
 
     def __init__(self, network: MuscleNN) -> None:
-        """Of a trained network."""
+        """Create the graph of a trained network."""
         super().__init__()
         self.config = network.config
         self.inputs = MuscleInputs(network.pattern, network.scales, torch.float64)

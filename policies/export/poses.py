@@ -47,7 +47,7 @@ class PoseModule(nn.Module):
     mean: Tensor
 
     def __init__(self, network: IKNetwork) -> None:
-        """Of a network with its rig."""
+        """Create the graph of a network with its rig."""
         super().__init__()
         rig = network.rig
         self.register_buffer("rest", single(rig.target_rest))

@@ -17,7 +17,7 @@ class PublishedModule(nn.Module):
     """The published 50 numbers to 69."""
 
     def __init__(self, network: IKNetwork) -> None:
-        """Of one of the two networks."""
+        """Create the graph of one of the two networks."""
         super().__init__()
         self.layers = layers_of(network)
 

@@ -35,7 +35,7 @@ class WalkerModule(nn.Module):
     """Observations (B, S) to the clipped mean actions (B, A) of a policy."""
 
     def __init__(self, policy: SimulationNN) -> None:
-        """Of a policy in evaluation mode."""
+        """Create the graph of a policy in evaluation mode."""
         super().__init__()
         self.policy = policy
 
@@ -117,7 +117,7 @@ class CascadeModule(nn.Module):
     boxes: Tensor
 
     def __init__(self, cascade: Cascade) -> None:
-        """Of a cascade whose nodes are walkers."""
+        """Create the graph of a cascade whose nodes are walkers."""
         super().__init__()
         self.cascade = cascade
         self.policies = nn.ModuleList(node.agent.policy for node in cascade.nodes)

@@ -106,7 +106,7 @@ class FileHeader(Config):
     format: Literal["ambulo-model"] = "ambulo-model"
     """Names this format."""
     version: Annotated[int, Field(ge=1)] = VERSION
-    """Of the format."""
+    """Version of the format."""
     versions: dict[str, str] = Field(default_factory=dict)
     """Python and packages."""
     command: str = ""

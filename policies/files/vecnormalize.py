@@ -212,7 +212,7 @@ class _DType(_StandIn):
     """A type of numbers."""
 
     def __init__(self, name: object = "", *args: object) -> None:
-        """Of the name, such as `f8`."""
+        """Create the stand-in of the type `name`, such as `f8`."""
         self.name, self.order = name, "<"
 
     def __setstate__(self, state: object) -> None:

@@ -27,7 +27,7 @@ class CascadeMetadata(Config):
     kind: Literal["ambulo-cascade"] = "ambulo-cascade"
     """Names this format."""
     version: Literal[1] = 1
-    """Of the format."""
+    """Version of the format."""
     is_cascaded: Literal[True] = True
     """Always."""
     space: dict[str, Any]

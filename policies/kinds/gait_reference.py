@@ -30,7 +30,7 @@ class ReferenceHeader(Config):
     format: Literal["ambulo-reference"] = "ambulo-reference"
     """Names this format."""
     version: Literal[1] = 1
-    """Of the format."""
+    """Version of the format."""
     name: str
     """Source, for example the name of a clip."""
     character: str

@@ -21,7 +21,7 @@ class PartsDistribution(DiagGaussianDistribution):
     """
 
     def __init__(self, parts: Sequence[ActionSpec]) -> None:
-        """Of actions with these parts, in order."""
+        """Create the distribution of actions with these parts, in order."""
         super().__init__(sum(part.width for part in parts))
         self.outputs = sum(part.outputs for part in parts)
         """Outputs of a network for one action."""

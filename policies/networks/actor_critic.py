@@ -81,7 +81,7 @@ class ActorCritic(ActorCriticPolicy):
         return values
 
     def get_distribution(self, obs: Any) -> Distribution:
-        """Of the actions for observations (B, size); see `predict_values`."""
+        """Distribution of the actions for observations (B, size); see `predict_values`."""
         latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
         return self._get_action_dist_from_latent(latent)
 

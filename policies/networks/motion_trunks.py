@@ -13,7 +13,7 @@ class ResidualBlock(nn.Module):
     """x + W2 gelu(W1 norm(x)), with dropout."""
 
     def __init__(self, width: int, dropout: float) -> None:
-        """Of hidden size 2 `width`."""
+        """Create a block of hidden size 2 `width`."""
         super().__init__()
         self.norm = nn.LayerNorm(width)
         self.up = nn.Linear(width, 2 * width)
@@ -81,7 +81,7 @@ class Layer(nn.Module):
     """A pre-norm transformer layer: RMSNorm, attention, SwiGLU (Shazeer, 2020)."""
 
     def __init__(self, config: MotionNNConfig, *, causal: bool) -> None:
-        """Of the width, heads and dropout of `config`."""
+        """Create it with the width, heads and dropout of `config`."""
         super().__init__()
         self.norm1, self.norm2 = nn.RMSNorm(config.width), nn.RMSNorm(config.width)
         self.attention = Attention(config, causal=causal)

@@ -30,7 +30,7 @@ class PoseNoise:
     """
 
     deviation: Floats
-    """Of each number. Shape (101,)."""
+    """Standard deviation of each number. Shape (101,)."""
     modes: Floats
     """Directions of unit length, K of them. Shape (K, 3030)."""
     variances: Floats

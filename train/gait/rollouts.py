@@ -49,7 +49,7 @@ class RolloutPlan:
     model: str | None
     """File of the policy; None: actions of 0, the balance controller alone."""
     seed: int
-    """Of parameters and starts."""
+    """Seed of parameters and starts."""
     steps: int
     """Control steps of an episode."""
     per_job: int

@@ -28,7 +28,7 @@ class Statistics:
     """Statistics of the training data, which normalise the loss and the network."""
 
     mean: Tensor
-    """Of each feature. Shape (features,)."""
+    """Mean of each feature. Shape (features,)."""
     deviation: Tensor
     """Standard deviation of each feature. Shape (features,)."""
     scale: Tensor

@@ -38,7 +38,7 @@ class WorldPose:
     """Poses of T steps of B streams in the world."""
 
     positions: Tensor
-    """Of the joints, [m]. Shape (23, 3, T, B)."""
+    """Positions of the joints, [m]. Shape (23, 3, T, B)."""
     orientations: Tensor
     """Shape (23, 3, 3, T, B)."""
     feet: Tensor

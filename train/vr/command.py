@@ -33,7 +33,7 @@ Point = ResumePoint["NavigationConfig", "NavigationModel", NavigationRunFolder]
 
 
 OWN_FRACTION = 0.5
-"""Of the episodes in a user's own levels, in a new run that begins with a model."""
+"""Fraction of episodes in a user's own levels, in a new run that begins with a model."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,7 +27,7 @@ class Feet:
     """Soles of both feet."""
 
     soles: tuple[FootSole, ...]
-    """Of the left and the right foot, all spheres of one radius."""
+    """Soles of the left and the right foot, all spheres of one radius."""
     links: frozenset[int]
     """Links of the feet: only their soles touch the ground."""
     notes: tuple[str, ...] = ()

@@ -70,7 +70,7 @@ class GameLink(EngineLink):
         """Whether the engine broke down and its agents have not been reset since."""
         self._errors = 0
         self._modes = np.zeros(0, np.int32)
-        """Of the agents, in the request that was sent."""
+        """Modes of the agents, in the request that was sent."""
 
     def _start(self) -> EngineProcess:
         return EngineProcess(

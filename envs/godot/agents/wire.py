@@ -34,9 +34,9 @@ class StepReply(NamedTuple):
     final: list[Rows]
     """Last observations of those of each kind that began an episode as theirs had ended."""
     modes: Restarts
-    """Of the request, shape (n,)."""
+    """Restarts of the request, shape (n,)."""
     infos: list[Rows]
-    """Of each kind, shape (n_k, infos)."""
+    """Infos of each kind, shape (n_k, infos)."""
     script_errors: int
     finite: bool
     """Whether all rewards and observations are finite."""

@@ -230,7 +230,7 @@ def rotation_slots() -> list[int]:
 
 
 def _nearer_branch(vectors: Floats, wanted: Floats) -> Floats:
-    """Rotation vectors (..., 3), or equal ones a turn away, whichever are nearer to `wanted`."""
+    """Rotation vectors (..., 3) or equal ones a turn away, the nearer ones to `wanted`."""
     angle = np.linalg.norm(vectors, axis=-1, keepdims=True)
     away = 2.0 * np.pi / np.maximum(angle, 1e-9)
     twin = vectors * np.where(angle > 1e-9, 1.0 - away, 1.0)

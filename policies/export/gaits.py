@@ -29,7 +29,7 @@ class GaitModule(nn.Module):
     order: Tensor
 
     def __init__(self, network: GaitNetwork) -> None:
-        """Create the graph of a run-time network, whose first and last layer hold the scales."""
+        """Create the graph of a run-time network, whose outer layers hold the scales."""
         super().__init__()
         space = network.space
         self.register_buffer("low", single(space.low))

@@ -218,7 +218,7 @@ def validate(flags: LevelsValidateFlags) -> int:
 
 
 def _counted(level: Level) -> list[str]:
-    """How many shapes, things and people there are of each kind, as words."""
+    """Return the number of parts of each kind, as words."""
     people = level.people
     crowd = 0 if people is None else people.count + len(people.walkers)
     kinds = (

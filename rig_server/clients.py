@@ -56,7 +56,7 @@ class Clients:
         self, config: ServerConfig, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.characters: dict[tuple[Address, int], ClientCharacter] = {}
-        """By address and session (0 in version 1)."""
+        """Characters by address and session (0 in version 1)."""
         self.damaged_files = 0
         self.saver = store.Saver()
         self._config, self._clock = config, clock

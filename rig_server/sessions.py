@@ -44,7 +44,7 @@ class Session:
         self.window = ReplayWindow()
         """Sequence numbers that it has sent."""
         self.heard = 0.0
-        """When it last sent something, [s]."""
+        """Time of its last datagram, [s]."""
         self.sent = 0
         """Sequence number of the last datagram to it."""
 

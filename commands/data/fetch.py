@@ -34,7 +34,7 @@ ACKNOWLEDGEMENT = (
 )
 """Acknowledgement that the owners request wherever the data is used."""
 CHECKSUMS = "checksums.json"
-"""Beside the subjects' folders: the SHA-256 of every file that was fetched."""
+"""File beside the subjects' folders with the SHA-256 of every fetched file."""
 SOME_FAILED = 1
 """Exit code when there are files that could not be had."""
 MISSES = 3

@@ -50,7 +50,7 @@ def _activities() -> Iterable[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkFlags(Flags):
-    """Which gait network is used."""
+    """Choice of a gait network."""
 
     model: Annotated[str, Arg("MODEL")] = DEFAULT_NETWORK
     """gait network: a file, a run folder or a shipped one"""
@@ -71,7 +71,7 @@ class NetworkFlags(Flags):
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterFlags(NetworkFlags):
-    """Which gait of a network is made."""
+    """Choice of a gait of a network."""
 
     stride: Annotated[float | None, Arg("RATIO")] = None
     """stride length over the healthy one"""

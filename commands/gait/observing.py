@@ -89,6 +89,6 @@ def within(
 
 
 def lengths_of(space: GaitSpace, measured: dict[str, float]) -> dict[str, float]:
-    """Those of the measured values that the skeleton tells."""
+    """Return the measured values that follow from the skeleton."""
     names = {p.name for p in space.parameters if p.group == LENGTHS}
     return {name: value for name, value in measured.items() if name in names}

@@ -28,7 +28,7 @@ class Listing:
     commit: str
     """The commit, which later downloads name."""
     sizes: Mapping[str, int]
-    """By path, [bytes]."""
+    """Sizes by path, [bytes]."""
 
 
 class Hub:

@@ -88,7 +88,7 @@ class Results(Config):
     seed: int
     """Seed of everything random."""
     agents: dict[str, dict[str, Score]]
-    """By agent, then by metric: the model is `policy`, the others are baselines."""
+    """Scores by agent, then by metric: the model is `policy`, the others are baselines."""
 
 
 class Manifest(Config):

@@ -50,7 +50,7 @@ class SharedModel:
     manifest: Manifest
     """Its manifest, with the checksums."""
     files: Mapping[str, bytes]
-    """By path below the folder of the model; the manifest and the card are among them."""
+    """Contents by path below the folder of the model, with the manifest and the card."""
 
 
 def share(

@@ -21,7 +21,7 @@ class Cache:
     name: str
     """Kind of its files."""
     path: Path
-    """Where it is, whether or not it exists."""
+    """The folder, which may not exist."""
     files: int
     """Number of files."""
     bytes: int

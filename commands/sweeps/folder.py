@@ -22,7 +22,7 @@ from ambulo.configs.errors import RunFolderError
 
 
 class StudyPlan(Config):
-    """Which runs of one training a folder has."""
+    """Plan of the runs of one training in a folder."""
 
     noun: ClassVar[str]
     """Its name in messages."""

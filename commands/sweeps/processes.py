@@ -55,7 +55,7 @@ class Host:
     """Where jobs run."""
 
     slots: int
-    """How many run at the same time."""
+    """Number of jobs at the same time."""
     start: Callable[[Job], Process]
     """Starts a job."""
 

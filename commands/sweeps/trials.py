@@ -31,7 +31,7 @@ INTERVAL = 0.2
 MAX_FAILED = 5
 """Trials in a row that fail before a search is given up."""
 MAX_LOST = 3
-"""How often a run is continued whose process was killed or whose machine was lost."""
+"""Largest number of restarts of a run whose process was killed or whose machine was lost."""
 
 
 class TuningError(AmbuloError):
@@ -48,7 +48,7 @@ class Trials:
     arguments: tuple[str, ...]
     """Flags of every run, without the preset."""
     total: int
-    """How many runs the study shall have."""
+    """Number of runs of the study."""
     flags: Callable[[Trial], list[str]]
     """Flags that a new run has besides, and no other run."""
     value: Callable[[Path], float]

@@ -72,7 +72,7 @@ class UdpBodies(SessionServer[UdpClient]):
             clock: Monotonic clock, [s].
         """
         self.clients: dict[tuple[Address, int], UdpClient] = {}
-        """By address and session."""
+        """Clients by address and session."""
         super().__init__(config.secret, send, clock, self.clients, FairShares())
         self._handlers[Kind.TRACKERS] = self._row
         self.rows = 0

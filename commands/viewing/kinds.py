@@ -1,4 +1,4 @@
-"""Which stage shows a model, by its kind."""
+"""Stages of models, by their kind."""
 
 from __future__ import annotations
 

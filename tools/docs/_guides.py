@@ -17,7 +17,9 @@ STYLE = """\
 .md-typeset code { overflow-wrap: anywhere; }
 .md-typeset td:first-child code { white-space: nowrap; }
 /* Pictures below links, one for each kind of reader: one height. */
-.md-typeset table:has(th a) td img { width: 100%; height: 9rem; object-fit: cover; object-position: top; }
+.md-typeset table:has(th a) td img {
+  width: 100%; height: 9rem; object-fit: cover; object-position: top;
+}
 .gallery {
   display: grid; gap: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(14rem, 100%), 1fr));

@@ -6,8 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 from rich.console import Console
 from rich.markup import escape
@@ -49,27 +48,20 @@ WORDS = Words()
 """Words of reinforcement learning."""
 
 
-class Display(Protocol):
-    """Shows the progress of a training; a context manager."""
+class Display:
+    """Progress of a training; a context manager. This one shows nothing."""
 
     def __enter__(self) -> Self:
         """Start showing."""
-        ...
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop showing."""
-        ...
 
     def update(
         self, num_timesteps: int, rate: float, success: float | None, stage: str
     ) -> None:
         """Show steps done, steps per second, success rate and curriculum stage."""
-        ...
 
 
 def announce(text: str, progress: bool | None = None) -> None:
@@ -154,24 +146,7 @@ class LinesOfWork(Progress):
         self._next = now + LINES_INTERVAL
 
 
-class _Context:
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-
-class Silent(_Context):
-    """Shows nothing."""
-
-    def update(
-        self, num_timesteps: int, rate: float, success: float | None, stage: str
-    ) -> None:
-        """Show nothing."""
-
-
-class PlainLines(_Context):
+class PlainLines(Display):
     """A line on stderr every few seconds and at the end, for logs and pipes."""
 
     def __init__(self, total: int, words: Words = WORDS) -> None:
@@ -202,7 +177,7 @@ class PlainLines(_Context):
             self._last = ""
 
 
-class Bar(_Context):
+class Bar(Display):
     """A live progress bar on stderr."""
 
     def __init__(self, total: int, words: Words = WORDS) -> None:
@@ -248,5 +223,5 @@ class Bar(_Context):
 def make_display(total: int, progress: bool | None, words: Words = WORDS) -> Display:
     """Return a display; `progress` None: a bar on a terminal, else plain lines."""
     if progress is False:
-        return Silent()
+        return Display()
     return Bar(total, words) if sys.stderr.isatty() else PlainLines(total, words)

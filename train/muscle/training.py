@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ambulo.common.console import Silent
+from ambulo.common.console import Display
 from ambulo.common.signals import StopRequest
 from ambulo.configs.jobs import Apply, here
 from ambulo.configs.muscle import MuscleNNConfig, MuscleRunConfig, MuscleTrainingConfig
@@ -253,7 +253,7 @@ def train_muscle_nn(
     training = MuscleTrainingConfig(seed=seed, validation_poses=0)
     task = MuscleTask(layer, config, training, samples=samples)
     run = SupervisedRun(task, None)
-    run.train(Silent(), StopRequest())
+    run.train(Display(), StopRequest())
     return task.model(run.network)
 
 

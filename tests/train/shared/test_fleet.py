@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from ambulo.common.console import Silent
+from ambulo.common.console import Display
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
@@ -80,7 +80,7 @@ def train(
     host = Fleet(cluster, task, workers) if cluster and workers else None
     run = RLRun(task, folder, checkpoint, None, host)
     try:
-        run.train(Silent(), StopRequest())
+        run.train(Display(), StopRequest())
     finally:
         run.close()
     return load_navigation(folder.final_model).weights

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from ambulo.commands.sweeps.kinds import Training
 from ambulo.commands.sweeps.scores import final_scores
-from ambulo.common.console import Silent
+from ambulo.common.console import Display
 from ambulo.common.files import write_or_print
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import RunFolderError
@@ -77,7 +77,7 @@ def test_tables_lose_no_text(terminal: bool, width: int) -> None:
     assert (len(lines) > len(cells)) == (terminal and width == 20)
 
 
-class _Shown(Silent):
+class _Shown(Display):
     score: float | None = None
 
     def update(self, *values: Any) -> None:

@@ -14,7 +14,7 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
-from ambulo.common.console import Silent
+from ambulo.common.console import Display
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import Interrupted, StopRequest
 from ambulo.configs.errors import DivergedError, ModelFileError
@@ -86,7 +86,7 @@ def train(
     task.settings = settings
     model = None if checkpoint is None else ModelFile(FileHeader(), *checkpoint)
     run = SupervisedRun(task, folder, model)
-    run.train(Silent(), task.stop)
+    run.train(Display(), task.stop)
     return run
 
 
@@ -168,7 +168,7 @@ def test_gradients_that_are_not_finite_are_skipped_then_an_error(scaled: bool) -
     run = SupervisedRun(task, None)
     run._scaler = torch.amp.GradScaler("cpu", enabled=scaled)
     with pytest.raises(DivergedError, match=r"gradients in a row.*--learning-rate"):
-        run.train(Silent(), StopRequest())
+        run.train(Display(), StopRequest())
     assert run.progress.step == 7 + MAX_BAD_GRADIENTS - 1
     weights = [p.detach().numpy() for p in run.network.parameters()]
     assert all(np.isfinite(weight).all() for weight in weights)

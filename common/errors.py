@@ -59,8 +59,7 @@ def cli_entry_point(main: Main) -> MainWithDefault:
             missing = missing_package(error)
             if missing is None:
                 raise
-            print(f"ambulo: error: {missing}", file=sys.stderr)
-            return USER_ERROR
+            return _reported(missing, arguments)
         except (AmbuloError, OSError, MemoryError) as error:
             return _reported(error, arguments)
         except (ValueError, RuntimeError) as error:

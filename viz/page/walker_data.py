@@ -21,8 +21,8 @@ from ambulo.viz.page.recording import Readout, Recording, Scene, Shape, packed
 
 _ENV = np.array([0])
 BONE, SKIN = 0xE8DFCF, 0x6B9BD2
-LEGS = ((0.9, -2.0, 1.0), (0.0, 0.0, 0.6))
-"""Camera that shows legs from near, so that single muscles are seen."""
+NEAR = ((1.0, -2.4, 1.1), (0.0, 0.0, 0.75))
+"""Camera that fills the picture with the body, so that single muscles are seen."""
 _VISIBLE = 0
 """Group of the drawn geoms; others are for contacts and muscles."""
 _KINDS = {
@@ -81,7 +81,7 @@ def walker_data(model: str) -> dict[str, bytes]:
 def muscle_data(model: str) -> dict[str, bytes]:
     """Return the recordings of `MUSCLE_SCENES` by the policy `model`."""
     picture = "Legs with their bones and muscles that walk on a grid of one metre"
-    return _data(model, MUSCLE_SCENES, picture, camera=LEGS)
+    return _data(model, MUSCLE_SCENES, picture, camera=NEAR)
 
 
 def _data(

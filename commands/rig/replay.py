@@ -20,6 +20,8 @@ from ambulo.rig_server.messages import ErrorCode, Option, Status
 
 SILENCE = 2.0
 """Time without any reply after which a client says HELLO again, [s]."""
+CALVES, FEET = [2, 5], [3, 6]
+"""Bones of `LEGS` whose errors are scored."""
 
 
 @dataclass(eq=False)
@@ -177,40 +179,39 @@ def replay_v1(
 
 def scores_of(replay: Replay) -> Scores:
     """Errors of the answers of a replay of the legs."""
-    calves, feet = [2, 5], [3, 6]
-    errors, angles = [], []
-    for index, local in sorted(replay.predicted.items()):
-        frame = replay.frames[index]
-        positions, turned = _placed(frame, local)
-        requested, wanted_turned = _placed(frame, frame.rotations)
-        errors.append(np.linalg.norm(positions - requested, axis=1))
-        angles.append(quat_angle(turned, wanted_turned))
-    if not errors:
+    if not replay.predicted:
         nan = float("nan")
         return Scores(len(replay.frames), 0, -1, nan, nan, nan, nan, nan, nan)
-    distance, angle = 100.0 * np.array(errors), np.degrees(np.array(angles))
+    distance, angle = _errors(replay)
     return Scores(
         frames=len(replay.frames),
-        answered=len(errors),
+        answered=len(distance),
         first_answer=min(replay.predicted),
-        calf_cm=float(distance[:, calves].mean()),
-        calf_p95_cm=float(np.percentile(distance[:, calves], 95.0)),
-        calf_deg=float(angle[:, calves].mean()),
-        foot_cm=float(distance[:, feet].mean()),
-        foot_deg=float(angle[:, feet].mean()),
+        calf_cm=float(distance[:, CALVES].mean()),
+        calf_p95_cm=float(np.percentile(distance[:, CALVES], 95.0)),
+        calf_deg=float(angle[:, CALVES].mean()),
+        foot_cm=float(distance[:, FEET].mean()),
+        foot_deg=float(angle[:, FEET].mean()),
         delay_ms=1e3 * float(np.median(replay.delays)),
     )
 
 
 def errors_over_time(replay: Replay) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Answered frames (A,), error of the calves (A,) [cm] and their angle (A,) [deg]."""
-    indices = np.array(sorted(replay.predicted), np.int64)
-    distance, angle = np.empty(len(indices)), np.empty(len(indices))
-    for i, index in enumerate(indices.tolist()):
-        one = Replay(replay.frames, {index: replay.predicted[index]}, [0.0])
-        scores = scores_of(one)
-        distance[i], angle[i] = scores.calf_cm, scores.calf_deg
-    return indices, distance, angle
+    distance, angle = (values[:, CALVES].mean(axis=1) for values in _errors(replay))
+    return np.array(sorted(replay.predicted), np.int64), distance, angle
+
+
+def _errors(replay: Replay) -> tuple[Floats, Floats]:
+    """Distances [cm] and angles [deg] of the answered bones, shape (A, B) each, A > 0."""
+    distances, angles = [], []
+    for index, local in sorted(replay.predicted.items()):
+        frame = replay.frames[index]
+        positions, rotations = _placed(frame, local)
+        true_positions, true_rotations = _placed(frame, frame.rotations)
+        distances.append(np.linalg.norm(positions - true_positions, axis=1))
+        angles.append(quat_angle(rotations, true_rotations))
+    return 100.0 * np.array(distances), np.degrees(np.array(angles))
 
 
 def free_run_positions(values: NDArray[np.float32], frame: RigFrame) -> Floats:

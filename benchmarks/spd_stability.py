@@ -11,6 +11,7 @@ on purpose: small distal joints make it hard.
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ import mujoco
 import numpy as np
 from _harness import run
 
-from ambulo.configs.arrays import Floats
+from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.muscle import SpdGains
 from ambulo.muscle.coupling import JointCoupling, joint_coupling
 from ambulo.muscle.spd import SpdController
@@ -35,6 +36,8 @@ METHODS = (
     "stable PD", "explicit PD", "position actuators, Euler",
     "position actuators, implicitfast",
 )  # fmt: skip
+SETTLED = 0.5
+"""Time after which errors count, [s]."""
 _SWING = (0.35, 0.1, 0.1, 0.5, 0.2, 0.1, 0.1)
 """Swing of hip (3), knee, ankle, subtalar and toe joints, [rad]."""
 _CENTRE = (0.2, 0.0, 0.0, 0.7, 0.0, 0.0, 0.0)
@@ -75,23 +78,40 @@ def target_at(t: float) -> Floats:
     return np.concatenate([right, left])
 
 
+@functools.cache
+def model_of(kp: float | None = None, kd: float = 0.0) -> mujoco.MjModel:
+    """The legs in the air; with `kp`, [N m/rad], and `kd`, with position actuators."""
+    spec = airborne()
+    if kp is not None:
+        model, dofs = model_of(), driven_dofs(coupling_of_legs())
+        names = [model.joint(int(j)).name for j in model.dof_jntid[dofs]]
+        with_actuators(spec, names, kp, kd)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return spec.compile()
+
+
+@functools.cache
+def coupling_of_legs() -> JointCoupling:
+    """Coupling of the joints of the legs."""
+    return joint_coupling(model_of())
+
+
+def driven_dofs(coupling: JointCoupling) -> Ints:
+    """Indices of the 14 independent joints that are driven, shape (14,)."""
+    return np.asarray(coupling.independent[coupling.actuated])
+
+
 def error_of(method: str, dt: float, kp: float, kd: float, seconds: float) -> float:
     """RMS tracking error of one cell, [rad]; NaN when it diverges."""
-    spec = airborne()
-    plain = spec.compile()
-    coupling = joint_coupling(plain)
-    joints = plain.dof_jntid[coupling.independent[coupling.actuated]]
-    names = [plain.joint(int(j)).name for j in joints]
-    if method.startswith("position"):
-        with_actuators(spec, names, kp, kd)
-    model = spec.compile()
+    model = model_of(kp, kd) if method.startswith("position") else model_of()
     model.opt.timestep = dt
-    fast = method.endswith("implicitfast")
     model.opt.integrator = (
         mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        if fast
+        if method.endswith("implicitfast")
         else mujoco.mjtIntegrator.mjINT_EULER
     )
+    coupling = coupling_of_legs()
     return tracked(model, coupling, driver(method, model, coupling, kp, kd), seconds)
 
 
@@ -99,7 +119,7 @@ def driver(
     method: str, model: mujoco.MjModel, coupling: JointCoupling, kp: float, kd: float
 ) -> Callable[[mujoco.MjData, Floats], None]:
     """Step between `mj_step1` and `mj_step2`: torques towards the target angles (14,)."""
-    dofs = coupling.independent[coupling.actuated]
+    dofs = driven_dofs(coupling)
     at = model.jnt_qposadr[model.dof_jntid[dofs]]
     if method == "stable PD":
         spd = SpdController(model, SpdGains(stiffness=kp, damping=kd), coupling)
@@ -128,7 +148,7 @@ def tracked(
     seconds: float,
 ) -> float:
     """RMS tracking error after the first half second, [rad]; NaN when it diverges."""
-    dofs = coupling.independent[coupling.actuated]
+    dofs = driven_dofs(coupling)
     at = model.jnt_qposadr[model.dof_jntid[dofs]]
     data = mujoco.MjData(model)
     data.qpos[at] = target_at(0.0)
@@ -148,7 +168,7 @@ def tracked(
         bad = data.warning[int(warned)].number > 0 or not np.isfinite(error).all()
         if bad or np.abs(error).mean() > math.pi:
             return math.nan
-        if k * model.opt.timestep >= 0.5:
+        if k * model.opt.timestep >= SETTLED:
             errors.append(np.square(error).mean())
     return math.sqrt(float(np.mean(errors)))
 
@@ -209,4 +229,4 @@ def measure(seconds: float = 2.0, png: Path | None = None) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    run(measure, {"seconds": 0.02}, [("stable_cells.stable PD", ">=", 21)])
+    run(measure, {"seconds": SETTLED + 0.02}, [("stable_cells.stable PD", ">=", 21)])

@@ -39,6 +39,11 @@ class MakeFlags(BodyTestFlags, ReadingFlags):
     no_check: bool = False
     """only make it"""
 
+    @property
+    def usual_rest_pose(self) -> str:
+        """Rest pose without the flag: a standing body."""
+        return "auto"
+
 
 @command("ambulo body make")
 def main(flags: MakeFlags) -> int:
@@ -56,11 +61,10 @@ def main(flags: MakeFlags) -> int:
             f"--out {flags.out}: {rigs.name} is the rig's; name it otherwise"
         )
     refuse_existing([path, beside], force=flags.force)  # it would say other roles
-    reading = flags.reading("auto")
     import_mujoco()
     from ambulo.envs.characters.make_body import make_body
 
-    source = reading.source(rig)
+    source = flags.source(rig)
     made = make_body(source.motion.skeleton, height=flags.height, mass=flags.mass)
     made = replace(made, notes=(*source.notes, *made.notes))
     made.write(path)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ambulo.commands.data.flags import ConvertFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
-    Reading,
+    choices_of,
     motion_files,
     other_notes,
     shown_progress,
@@ -43,16 +43,14 @@ class Conversion:
     """The steps that every motion goes through."""
 
     flags: ConvertFlags
-    """Frames, speed, rate, filter and units."""
-    reading: Reading
-    """How files are read."""
+    """How files are read, and frames, speed, rate, filter and units."""
     skeleton: Skeleton | None
     """Target of retargeting; None: none."""
 
     def motion(self, path: Path) -> tuple[Motion, list[str]]:
         """The converted motion of the file `path`, and remarks on it: faults first."""
         flags = self.flags
-        source, remarks = self.reading.source(path), list[str]()
+        source, remarks = flags.source(path), list[str]()
         notes = source.notes
         motion = at_speed(source.motion, flags.speed)
         frames = frames_of(motion, flags.frames)
@@ -76,7 +74,7 @@ class Conversion:
                 ground=not flags.keep_feet,
                 frames=frames,
             )
-            if self.reading.strict and done.missing:
+            if flags.strict and done.missing:
                 raise MotionFileError(path, 0, done.notes[-1])
             motion, notes = done.motion.replace(name=motion.name), done.notes
             remarks.append(described(done))
@@ -85,7 +83,7 @@ class Conversion:
 
             motion = resample(motion, flags.fps)
         faults = [f"note: {note}" for note in other_notes(notes)]
-        return motion, [*faults, *remarks, *self.reading.choices(path, source).lines()]
+        return motion, [*faults, *remarks, *choices_of(flags, path, source).lines()]
 
     def file(self, source: Path, target: Path, *, force: bool) -> str:
         """Convert one file; a line about it, and a line for each remark.
@@ -180,8 +178,7 @@ def conversion_of(flags: ConvertFlags) -> Conversion:
         from ambulo.envs.characters.registry import skeleton_of
 
         skeleton = skeleton_of(flags.skeleton)
-    rest_pose = "file" if skeleton is None else "auto"
-    return Conversion(flags, flags.reading(rest_pose), skeleton)
+    return Conversion(flags, skeleton)
 
 
 def _folder(

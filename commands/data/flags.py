@@ -22,7 +22,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionFileError
 
 if TYPE_CHECKING:
-    from ambulo.commands.data.inputs import Reading
+    from ambulo.motion.retargeting.source import Source
 
 
 def _axes(text: str) -> None:
@@ -153,19 +153,37 @@ class ReadingFlags(SourceFlags, MapFlags):
     """refuse what else is mended or doubted in a note; stop at the first bad file of a
     folder, exit code 2"""
 
-    def reading(self, rest_pose: str = "file") -> Reading:
-        """Return how files are read; `rest_pose` is that without the flag."""
-        from ambulo.commands.data.inputs import Reading
+    def __post_init__(self) -> None:
+        """Refuse a skeleton that does not exist."""
+        super().__post_init__()
+        if self.skeleton_file is not None and not self.skeleton_file.is_file():
+            raise MotionFileError(self.skeleton_file, 0, "no such file")
 
-        asf = None if self.asf is None else resolve_path(self.asf)
-        if asf is not None and not asf.is_file():
-            raise MotionFileError(asf, 0, "no such file")
-        return Reading(
-            asf=asf,
+    @property
+    def skeleton_file(self) -> Path | None:
+        """The skeleton of AMC files that is given; None without one."""
+        return None if self.asf is None else resolve_path(self.asf)
+
+    @property
+    def usual_rest_pose(self) -> str:
+        """Rest pose without the flag."""
+        return "file"
+
+    def source(self, path: Path) -> Source:
+        """Return the motion in `path`, and assumptions that the file does not state.
+
+        Raises:
+            MotionFileError: It cannot be used.
+        """
+        from ambulo.motion.retargeting.source import read_source
+
+        return read_source(
+            path,
+            asf=self.skeleton_file,
             units=self.units,
             drop_tpose=self.drop_tpose,
             axes=self.axes,
-            rest_pose=self.rest_pose or rest_pose,
+            rest_pose=self.rest_pose or self.usual_rest_pose,
             strict=self.strict,
             roles=self.roles,
         )
@@ -210,6 +228,11 @@ class ConvertFlags(WorkerFlags, ReadingFlags):
         ):
             if given and self.skeleton is None:
                 raise ConfigError(f"{flag} needs --skeleton")
+
+    @property
+    def usual_rest_pose(self) -> str:
+        """Rest pose without the flag: retargeting starts from a standing body."""
+        return "file" if self.skeleton is None else "auto"
 
 
 @dataclass(frozen=True, kw_only=True)

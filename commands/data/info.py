@@ -8,15 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ambulo.commands.data.flags import InfoFlags
+from ambulo.commands.data.flags import InfoFlags, ReadingFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     Choices,
-    Reading,
+    choices_of,
     motion_files,
     other_notes,
     rest_fault,
     shown_progress,
+    unit_of,
 )
 from ambulo.common.errors import print_error
 from ambulo.common.files import json_text, write_or_print
@@ -107,21 +108,21 @@ class MotionInfo:
 
 def info(flags: InfoFlags) -> int:
     """Describe; 0, or 1 when files of a folder are bad."""
-    reading, path = flags.reading(), resolve_path(flags.path)
+    path = resolve_path(flags.path)
     if flags.save_map is not None and path.is_dir():
         raise ConfigError("--save-map takes one file, not a folder")
     strict = flags.strict or not path.is_dir()
     result, bad = [], []
     for file in shown_progress(motion_files(path)):
         try:
-            result.append(describe(file, reading))
+            result.append(describe(file, flags))
         except AmbuloError as error:
             if strict:
                 raise
             bad.append(str(error))
             print_error(error)
     if flags.save_map is not None:
-        skeleton = reading.source(path).motion.skeleton
+        skeleton = flags.source(path).motion.skeleton
         write_roles(flags.save_map, roles_file(map_of(skeleton), skeleton.joints))
     if flags.json is not None:
         data = {"files": [asdict(info) for info in result], "errors": bad}
@@ -133,14 +134,14 @@ def info(flags: InfoFlags) -> int:
     return SOME_BAD if bad else 0
 
 
-def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
+def describe(path: Path, flags: ReadingFlags | None = None) -> MotionInfo:
     """Return the contents of the file `path`.
 
     Raises:
         AmbuloError: it cannot be used.
     """
-    reading = reading or Reading()
-    source = reading.source(path)
+    flags = flags or ReadingFlags()
+    source = flags.source(path)
     motion = source.motion
     made_up = tpose_frames(motion)
     recorded = motion[made_up:]
@@ -156,10 +157,10 @@ def describe(path: Path, reading: Reading | None = None) -> MotionInfo:
         frames=len(motion),
         fps=motion.fps,
         duration_s=motion.duration,
-        units=reading.unit_of(path),
+        units=unit_of(flags, path),
         axes=next((note for note in source.notes if note.startswith("axes")), ""),
         rest_pose=rest_fault(motion.skeleton),
-        chosen=reading.choices(path, source),
+        chosen=choices_of(flags, path, source),
         notes=other_notes(source.notes),
         roles_missing=list(missing_roles(motion.skeleton)),
         height_m=_height(recorded),

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from ambulo.commands.data.flags import ReadingFlags
 from ambulo.common.console import shown
 from ambulo.configs.errors import MotionFileError
 from ambulo.motion.formats.files import find_motions, units_of
 from ambulo.motion.landmarks import rest_points
-from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.person import person_fit
-from ambulo.motion.retargeting.source import Source, read_source
+from ambulo.motion.retargeting.source import Source
 from ambulo.motion.retargeting.standing import standing_fault
 from ambulo.motion.roles import roles_of
 from ambulo.motion.skeleton import Skeleton
@@ -41,65 +41,22 @@ class Choices:
         ]
 
 
-@dataclass(frozen=True)
-class Reading:
-    """How files are read."""
+def unit_of(flags: ReadingFlags, path: Path) -> str:
+    """Return the unit of length that is taken for a file."""
+    return units_of(path, flags.skeleton_file) if flags.units == "auto" else flags.units
 
-    asf: Path | None = None
-    """Skeleton of AMC files; None: the one in their folder."""
-    units: str = "auto"
-    """Unit of length of the files."""
-    drop_tpose: bool = False
-    """Whether a made-up T-pose at the start is left out."""
-    axes: str = "auto"
-    """Up and forward axes of the files; "auto": up as the motion shows."""
-    rest_pose: str = "file"
-    """The skeleton's rest pose, as for `ambulo.motion.retargeting.rest_pose`."""
-    strict: bool = False
-    """Whether files that must be mended, or are doubtful, are refused."""
-    roles: Path | None = None
-    """Role map of their joints; None: found."""
 
-    def motion(self, path: Path) -> Motion:
-        """Return the motion in `path`, after a warning of what was chosen or mended.
-
-        Raises:
-            MotionFileError: It cannot be used.
-        """
-        return self.source(path).logged()
-
-    def source(self, path: Path) -> Source:
-        """Return the motion in `path`, and what was chosen that it does not say.
-
-        Raises:
-            MotionFileError: It cannot be used.
-        """
-        return read_source(
-            path,
-            asf=self.asf,
-            units=self.units,
-            drop_tpose=self.drop_tpose,
-            axes=self.axes,
-            rest_pose=self.rest_pose,
-            strict=self.strict,
-            roles=self.roles,
-        )
-
-    def unit_of(self, path: Path) -> str:
-        """Return the unit of length that is taken for a file."""
-        return units_of(path, self.asf) if self.units == "auto" else self.units
-
-    def choices(self, path: Path, source: Source) -> Choices:
-        """Return unit, axes and rest pose of a file that was read as `source`."""
-        fit, fault = person_fit(source.motion), rest_fault(source.motion.skeleton)
-        chosen = {name: text for name, _, text in map(_parted, source.notes)}
-        given = "as the format has them" if self.axes == "auto" else self.axes
-        rest = chosen.get("rest pose", "the file's")
-        return Choices(
-            f"{self.unit_of(path)}, {fit.size_text()}",
-            f"{chosen.get('axes', given)}, {fit.upright_text()}",
-            f"{rest}, {f'no standing body: {fault}' if fault else 'a standing body'}",
-        )
+def choices_of(flags: ReadingFlags, path: Path, source: Source) -> Choices:
+    """Return unit, axes and rest pose of a file that was read as `source`."""
+    fit, fault = person_fit(source.motion), rest_fault(source.motion.skeleton)
+    chosen = {name: text for name, _, text in map(_parted, source.notes)}
+    given = "as the format has them" if flags.axes == "auto" else flags.axes
+    rest = chosen.get("rest pose", "the file's")
+    return Choices(
+        f"{unit_of(flags, path)}, {fit.size_text()}",
+        f"{chosen.get('axes', given)}, {fit.upright_text()}",
+        f"{rest}, {f'no standing body: {fault}' if fault else 'a standing body'}",
+    )
 
 
 def other_notes(notes: Sequence[str]) -> list[str]:

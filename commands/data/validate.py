@@ -15,13 +15,13 @@ from ambulo.configs.errors import AmbuloError
 
 def validate(flags: ValidateFlags) -> int:
     """Validate; 0, or 1 when files of a folder are bad."""
-    reading, path = flags.reading(), resolve_path(flags.path)
+    path = resolve_path(flags.path)
     files = motion_files(path)
     strict = flags.strict or not path.is_dir()
     bad = 0
     for file in shown_progress(files):
         try:
-            source = reading.source(file)
+            source = flags.source(file)
         except AmbuloError as error:
             if strict:
                 raise

@@ -20,7 +20,7 @@ from ambulo.evaluate.playtest.files import (
     result_data,
     write_files,
 )
-from ambulo.evaluate.playtest.limits import Limits
+from ambulo.configs.playtest import Limits
 from ambulo.evaluate.playtest.measures import MEASURES
 from ambulo.evaluate.playtest.page import write_page
 from ambulo.evaluate.playtest.playing import Walker, make_walker

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.evaluate.playtest.heatmaps import HeatMap
 from ambulo.evaluate.playtest.problems import STUCK_SHARE, serious_spots
 from ambulo.evaluate.playtest.result import Playtest
-from ambulo.evaluate.playtest.storey_plan import storey_level
+from ambulo.envs.vr.survey.storey_plan import storey_level
 from ambulo.viz.map_moving import draw_moving, moving_handles
 from ambulo.viz.map_plot import HOLE, MUTED, WALL, draw_level_map
 from ambulo.viz.plots import clean

@@ -10,7 +10,7 @@ import pytest
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
-from ambulo.evaluate.playtest.survey import survey
+from ambulo.envs.vr.survey.survey import survey
 
 LEVELS = Path(__file__).parents[2] / "data" / "playtest"
 

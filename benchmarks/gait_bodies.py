@@ -20,7 +20,7 @@ from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.balance import balance_controller
 from ambulo.envs.reference.clips.survival import Disturbance, survival
 from ambulo.envs.reference.gait_reference import gait_reference, healthy_gait
-from ambulo.envs.reference.reference import matching_dofs
+from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.envs.tasks.gait.sampling import healthy_parameters
 from ambulo.evaluate.gait.policy_scores import play_bodies
 from ambulo.evaluate.locomotion.cascades import healthy_of, last_agent, load_gait_policy

@@ -74,7 +74,8 @@ def _write(
 ) -> None:
     from ambulo.configs.locomotion import LocomotionEnvironmentConfig
     from ambulo.envs.reference.configured import configured_character
-    from ambulo.envs.reference.reference import generated_reference, save_reference
+    from ambulo.envs.reference.cycles.building import generated_reference
+    from ambulo.envs.reference.reference import save_reference
 
     config = LocomotionEnvironmentConfig().replace(
         control_rate=flags.control_rate,

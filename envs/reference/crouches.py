@@ -16,11 +16,12 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.cached import cached_reference
+from ambulo.envs.reference.cycles.building import gait_of
+from ambulo.envs.reference.cycles.prepare import made_cycle
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.legs import ankle_places, legs_of
-from ambulo.envs.reference.prepare import made_cycle
-from ambulo.envs.reference.reference import Gait, Reference, gait_of
+from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.step_gaits import standing_steps
 from ambulo.envs.reference.walk_gaits import STAND
 from ambulo.envs.simulation.tangent import Tangent

@@ -19,13 +19,9 @@ from ambulo.configs.locomotion import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.cached import cached_reference
-from ambulo.envs.reference.prepare import physical_cycle
-from ambulo.envs.reference.reference import (
-    Gait,
-    Reference,
-    gait_of,
-    load_reference,
-)
+from ambulo.envs.reference.cycles.building import gait_of
+from ambulo.envs.reference.cycles.prepare import physical_cycle
+from ambulo.envs.reference.reference import Gait, Reference, load_reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.gaits.scaled_walk import gait_cycle
 

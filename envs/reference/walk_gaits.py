@@ -23,19 +23,19 @@ from ambulo.envs.reference.balance import (
     WALKING,
     cycle_steps,
 )
-from ambulo.envs.reference.captured import source_cycle
 from ambulo.envs.reference.clips.survival import PUSHED, Trial, best_feedback
+from ambulo.envs.reference.cycles.building import gait_of, stabilized
+from ambulo.envs.reference.cycles.captured import source_cycle
+from ambulo.envs.reference.cycles.prepare import (
+    PreparedCycle,
+    made_cycle,
+    physical_cycle,
+)
 from ambulo.envs.reference.foot_steering import mid_stance
 from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.envs.reference.legs import WIDTH, ankle_places, legs_of
-from ambulo.envs.reference.prepare import PreparedCycle, made_cycle, physical_cycle
-from ambulo.envs.reference.reference import (
-    Gait,
-    Reference,
-    gait_of,
-    matching_dofs,
-    stabilized,
-)
+from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.step_gaits import (
     SAMPLES,

@@ -9,8 +9,11 @@ from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets.locomotion import preset
-from ambulo.envs.reference.reference import Reference, reference_from_bytes
-from ambulo.envs.reference.reference_file import load_reference
+from ambulo.envs.reference.reference import (
+    Reference,
+    load_reference,
+    reference_from_bytes,
+)
 from ambulo.evaluate.gait.policy_scores import (
     GaitPolicyScores,
     drawn_bodies,

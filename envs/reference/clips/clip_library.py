@@ -18,7 +18,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.joint_positions import body_places
-from ambulo.envs.reference.reference_file import Gait, Reference
+from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.frames import heading_frames, into_frames
 from ambulo.envs.state_arrays import NamedState

@@ -29,7 +29,7 @@ from ambulo.envs.reference.joint_positions import (
     motion_of_positions,
     qpos_of,
 )
-from ambulo.envs.reference.reference_file import Gait, Reference
+from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.motion.clip_checks import checked_part

@@ -18,7 +18,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_library import ClipLibrary
-from ambulo.envs.reference.reference_file import Gait
+from ambulo.envs.reference.reference import Gait
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.muscle.spd import SpdController

@@ -12,7 +12,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.clips.clip_reference import clip_reference
 from ambulo.envs.reference.clips.raw_clip import plain_clip, raw_clip
-from ambulo.envs.reference.reference_file import (
+from ambulo.envs.reference.reference import (
     Gait,
     Reference,
     is_reference,

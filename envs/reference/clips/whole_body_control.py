@@ -20,7 +20,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_library import ClipLibrary
 from ambulo.envs.reference.clips.clip_teaching import clip_offsets, gains_of
 from ambulo.envs.reference.inverse_dynamics import ground_reaction
-from ambulo.envs.reference.reference_file import Gait
+from ambulo.envs.reference.reference import Gait
 from ambulo.envs.simulation.tangent import Tangent
 
 State = tuple[Floats, Floats, Floats]

@@ -9,6 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import LevelError
+from ambulo.configs.playtest import MIN_AREA
 from ambulo.envs.vr.contract import CLIMB_HEIGHT
 from ambulo.envs.vr.geometry.edge_kernels import are_drops
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
@@ -27,7 +28,6 @@ from ambulo.envs.vr.survey.floor import (
     letters,
     split,
 )
-from ambulo.configs.playtest import MIN_AREA
 from ambulo.envs.vr.survey.movers import judged_level, rides
 from ambulo.envs.vr.survey.nodes import Nodes
 from ambulo.envs.vr.survey.parts import Parts, find_parts

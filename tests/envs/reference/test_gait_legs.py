@@ -6,8 +6,7 @@ from ambulo.configs.gait import gait_space
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.reference.gait_legs import LegPoses, fixed_values, legs_body
-from ambulo.envs.reference.reference import Reference
-from ambulo.envs.reference.reference_file import Gait
+from ambulo.envs.reference.reference import Gait, Reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.tasks.gait.sampling import parameter_box, random_parameters
 from ambulo.motion.human23 import position_slices

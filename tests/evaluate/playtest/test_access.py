@@ -10,8 +10,8 @@ from ambulo.envs.vr.levels.moving import Mover
 from ambulo.envs.vr.survey import access
 from ambulo.envs.vr.survey.bodies import CHILD, LEGS, STANDING, Body, judged_bodies
 from ambulo.envs.vr.survey.floor import Floor
-from ambulo.evaluate.playtest.problems import access_rows
 from ambulo.envs.vr.survey.survey import survey
+from ambulo.evaluate.playtest.problems import access_rows
 
 EVERYBODY = judged_bodies(1.6)
 

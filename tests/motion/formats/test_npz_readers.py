@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from ambulo.configs.errors import AmbuloError, GaitDataError, IKError, MotionFileError
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.balance import BalanceController
-from ambulo.envs.reference.reference_file import (
+from ambulo.envs.reference.reference import (
     Gait,
     Reference,
     load_reference,

@@ -45,7 +45,7 @@ _MORE = ("aim", "captured")
 
 
 @dataclass(frozen=True, eq=False)
-class Gait:
+class ReferenceMotion:
     """One cycle or clip to follow."""
 
     table: ReferenceTable
@@ -72,7 +72,7 @@ class Reference:
     """The body that it is made for."""
     control_dt: float
     """Duration of the control step that the balance controllers are made for, [s]."""
-    gaits: tuple[Gait, ...]
+    gaits: tuple[ReferenceMotion, ...]
     """One or more, of ascending speed."""
     joints: tuple[str, ...] = ()
     """The body's joints in the order of the columns (`Character.joint_names`); () in files
@@ -80,7 +80,11 @@ class Reference:
 
     @classmethod
     def of(
-        cls, name: str, character: Character, control_dt: float, gaits: Iterable[Gait]
+        cls,
+        name: str,
+        character: Character,
+        control_dt: float,
+        gaits: Iterable[ReferenceMotion],
     ) -> Reference:
         """The reference of `gaits` for a body, with the names of its joints."""
         return cls(
@@ -242,7 +246,7 @@ def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
     return Reference(name, character, dt, gaits, tuple(joints))
 
 
-def _check_cycles(gaits: Sequence[Gait]) -> None:
+def _check_cycles(gaits: Sequence[ReferenceMotion]) -> None:
     """`ValueError` for gaits that cannot be blended."""
     if len({len(gait.table.qpos) for gait in gaits}) > 1:
         raise ValueError("gaits have different numbers of phases")
@@ -259,7 +263,7 @@ def _check_cycles(gaits: Sequence[Gait]) -> None:
 
 def _gait(
     arrays: dict[str, NDArray[Any]], i: int, row: dict[str, Any], periodic: bool
-) -> Gait:
+) -> ReferenceMotion:
     stride = arrays[f"stride_{i}"]
     qpos, qvel, torque = (arrays[f"{name}_{i}"] for name in _STATES)
     period = float(row["period"])
@@ -287,7 +291,9 @@ def _gait(
     table = ReferenceTable(
         period, stride, qpos, qvel, torque, periodic=periodic, aim=aim
     )
-    return Gait(table, controller, report, str(row.get("name", "")), captured)
+    return ReferenceMotion(
+        table, controller, report, str(row.get("name", "")), captured
+    )
 
 
 def _table_like(

@@ -20,7 +20,7 @@ from ambulo.envs.reference.clips.survival import STANDING, best_feedback
 from ambulo.envs.reference.inverse_dynamics import ground_reaction
 from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.envs.reference.joint_positions import qpos_of
-from ambulo.envs.reference.reference import Gait, Reference
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.gaits.variants import standing_cycle
 from ambulo.motion.roles import roles_of
@@ -57,7 +57,7 @@ def standing_reference(
     if balance:
         dofs = matching_dofs(character, joints)
         controller = _standing_controller(character, table, dofs, control_dt)
-    gaits = [Gait(table, controller, {})]
+    gaits = [ReferenceMotion(table, controller, {})]
     return Reference.of("standing", character, control_dt, gaits)
 
 

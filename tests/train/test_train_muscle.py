@@ -21,8 +21,8 @@ from ambulo.configs.locomotion import (
 from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.reference import (
-    Gait,
     Reference,
+    ReferenceMotion,
     load_reference,
     save_reference,
 )
@@ -49,7 +49,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     still = np.zeros((8, model.nv))
     table = ReferenceTable(1.0, np.zeros(3), qpos, still, still.copy())
     path = tmp_path_factory.mktemp("muscle") / "still.npz"
-    gait = Gait(table, None, {})
+    gait = ReferenceMotion(table, None, {})
     save_reference(path, Reference("still", "myolegs", 1.0 / 30.0, (gait,)))
     return path
 

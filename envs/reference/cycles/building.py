@@ -19,7 +19,7 @@ from ambulo.envs.reference.clips.survival import CYCLIC_SECONDS, Disturbance, su
 from ambulo.envs.reference.cycles.captured import source_cycle
 from ambulo.envs.reference.cycles.prepare import PreparedCycle, physical_cycle
 from ambulo.envs.reference.joint_patterns import matching_dofs
-from ambulo.envs.reference.reference import Gait, Reference
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.gaits.generated import generated_cycle
 from ambulo.motion.gaits.variants import at_speed
@@ -150,7 +150,7 @@ def gait_of(
     joints: Sequence[str],
     control_dt: float | None,
     name: str = "",
-) -> Gait:
+) -> ReferenceMotion:
     """A prepared cycle as a gait, with a balance controller if `control_dt` is given, [s].
 
     That of a single posture is the one that holds it for good.
@@ -172,7 +172,7 @@ def gait_of(
             held = ReferenceTable(control_dt, np.zeros(3), *rows)
         dofs = matching_dofs(character, joints)
         controller = balance_controller(character, held, dofs, control_dt=control_dt)
-    return Gait(table, controller, prepared.report.as_dict(), name)
+    return ReferenceMotion(table, controller, prepared.report.as_dict(), name)
 
 
 def stabilized(
@@ -181,7 +181,7 @@ def stabilized(
     joints: Sequence[str],
     control_dt: float,
     name: str,
-) -> Gait:
+) -> ReferenceMotion:
     """A prepared cycle as the body really makes it (`fit`), with its balance controller.
 
     The report also says what share of bodies it holds undisturbed (`held`), and by how much
@@ -211,4 +211,4 @@ def stabilized(
         "held": held,
         "peak_torque": float(np.abs(table.torque).max()),
     }
-    return Gait(table, fitted.controller, report)
+    return ReferenceMotion(table, fitted.controller, report)

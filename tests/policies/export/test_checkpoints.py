@@ -25,9 +25,9 @@ from ambulo.muscle.muscle_nn import (
     save_muscle_nn,
 )
 from ambulo.policies.files.model_file import ModelFile, save_model
+from ambulo.policies.kinds.ik_training import IKMetadata
 from ambulo.policies.kinds.locomotion import MUSCLES
 from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
-from ambulo.policies.kinds.neural_ik import IKMetadata
 from ambulo.policies.networks.ik_net import IKNet
 
 AXES, MUSCLE_COUNT = 3, 5

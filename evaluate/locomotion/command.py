@@ -23,6 +23,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     baselines_of,
     episode_numbers,
     evaluate,
+    stored_references,
 )
 from ambulo.evaluate.locomotion.figures import (
     draw_gait,
@@ -59,7 +60,6 @@ from ambulo.evaluate.locomotion.scores import (
     record_rows,
     score,
 )
-from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.evaluate.locomotion.trials import (
     check_walker,
     run_trials,

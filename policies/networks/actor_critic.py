@@ -1,4 +1,4 @@
-"""Actor-critic policies for SB3: scaled or encoded inputs, memory, a critic that may see more."""
+"""Actor-critic policies: scaled or encoded inputs, memory, a critic that may see more."""
 
 from __future__ import annotations
 

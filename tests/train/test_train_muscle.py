@@ -28,10 +28,10 @@ from ambulo.envs.reference.reference import (
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.evaluate.command import main as evaluate
-from ambulo.evaluate.locomotion.task import make_bodies
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
 from ambulo.policies.kinds.locomotion import MUSCLES
+from ambulo.train.locomotion.bodies import make_bodies
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, muscles_of
 from ambulo.train.train_locomotion import main as train
 

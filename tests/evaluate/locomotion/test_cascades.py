@@ -31,7 +31,6 @@ from ambulo.evaluate.locomotion.cascades import (
     last_agent,
     load_gait_policy,
 )
-from ambulo.evaluate.locomotion.task import action_names, bytes_of, make_bodies
 from ambulo.motion.gaits.shards import read_raw
 from ambulo.policies.agents.cascade import Cascade, is_cascade
 from ambulo.policies.agents.locomotion import load_locomotion, locomotion_model
@@ -39,6 +38,7 @@ from ambulo.policies.files.model_file import save_model
 from ambulo.policies.kinds.locomotion import describe_locomotion
 from ambulo.policies.networks.locomotion_policy import make_policy
 from ambulo.train import rollout_gait, train_locomotion
+from ambulo.train.locomotion.bodies import action_names, bytes_of, make_bodies
 
 SMALL = {"num_environments": 4, "push_impulse": (0.0, 0.0)}
 WIDE = (

@@ -12,7 +12,7 @@ from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
 from ambulo.configs.presets.locomotion import PRESETS, preset
-from ambulo.evaluate.locomotion.task import references_for
+from ambulo.train.locomotion.bodies import references_for
 from ambulo.train.locomotion.command import COMMAND
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.train_locomotion import main as train
@@ -152,6 +152,6 @@ def test_preparing_a_reference_is_told(
         )
         return made
 
-    monkeypatch.setattr("ambulo.evaluate.locomotion.task.reference_of", slow)
+    monkeypatch.setattr("ambulo.train.locomotion.bodies.reference_of", slow)
     assert references_for(LocomotionConfig()) == (made,)
     assert capsys.readouterr().err == "prepared in 0 s\n"

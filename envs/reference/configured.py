@@ -12,10 +12,8 @@ import numpy as np
 
 import ambulo.shipped
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import (
-    LocomotionConfig,
-    LocomotionEnvironmentConfig,
-)
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.configs.tasks import TASKS, TRAITS, TaskTraits
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import (

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.cycles.building import gait_of

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 import ambulo.shipped
 from ambulo.configs.gait import GaitSpace, gait_space
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.cached import cached_reference

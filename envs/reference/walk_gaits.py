@@ -16,7 +16,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import (
     STEPPING,

@@ -12,7 +12,7 @@ from rich.console import Console
 from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ConfigError, ModelFileError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.reference import Reference
 from ambulo.evaluate.locomotion.evaluation import (

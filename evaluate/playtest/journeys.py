@@ -19,7 +19,7 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.body.ground_floor import open_ground_floor
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, RESOLUTION, has_few_cells
-from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layer_field_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.layers import CLEARANCE, SNAP, Field, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.survey.access import NEAR_PLACE

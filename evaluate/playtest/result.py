@@ -11,7 +11,7 @@ import numpy as np
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.playtest import MIN_AREA
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layer_field_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.survey.bodies import judged_bodies
 from ambulo.envs.vr.survey.floor import Floor

@@ -13,11 +13,8 @@ import torch
 
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import (
-    MYOLEGS,
-    LocomotionConfig,
-    LocomotionEnvironmentConfig,
-)
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import MYOLEGS, LocomotionEnvironmentConfig
 from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.reference import (

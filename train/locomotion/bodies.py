@@ -13,10 +13,8 @@ from rich.console import Console
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import (
-    LocomotionConfig,
-    LocomotionEnvironmentConfig,
-)
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch, shared_out

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ambulo.configs.arrays import Bools
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.clips.fit import Fitted, Progress, fit

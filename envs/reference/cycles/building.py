@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import balance_controller
 from ambulo.envs.reference.clips.fit import fit

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionFileError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference import cached, configured
 from ambulo.envs.reference.cached import cache_folder, cache_key, cached_reference

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference import configured
 from ambulo.envs.reference.configured import (

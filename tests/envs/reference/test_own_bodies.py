@@ -12,7 +12,8 @@ from fixtures.own_bodies import dog_xml, humanoid_xml, without
 from pydantic import ValidationError
 
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.own.prepare import prepare_body
 from ambulo.envs.characters.own.record import character_of

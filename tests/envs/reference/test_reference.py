@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError, MotionFileError
-from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.balance import BalanceController

@@ -10,7 +10,8 @@ from fixtures.locomotion_runs import ROLLOUT, run
 
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.configs.presets.locomotion import PRESETS, preset
 from ambulo.train.locomotion.bodies import references_for
 from ambulo.train.locomotion.command import COMMAND

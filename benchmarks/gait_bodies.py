@@ -15,7 +15,7 @@ import numpy as np
 from _harness import run
 
 from ambulo.configs.gait import gait_space
-from ambulo.configs.presets.locomotion import preset
+from ambulo.configs.presets import LOCOMOTION_PRESETS
 from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.balance import balance_controller
 from ambulo.envs.reference.clips.survival import Disturbance, survival
@@ -33,7 +33,7 @@ SIDES = (("left", "right"), ("left",), ("right",))
 
 def controllers(bodies: int, seconds: float, seed: int) -> dict[str, float]:
     """Fraction of walks that each balance controller holds."""
-    env, space = preset("gait").environment, gait_space("human23")
+    env, space = LOCOMOTION_PRESETS.load("gait").environment, gait_space("human23")
     healthy = healthy_gait(env)
     assert healthy.controller is not None
     own_body = gait_body(space, space.default)

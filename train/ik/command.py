@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ambulo.common.command_line import Arg
-from ambulo.configs.presets.ik import PRESETS
+from ambulo.configs.presets import IK_PRESETS
 from ambulo.train.shared.flags import ContinuingFlags, Sets
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import IKRunFolder
@@ -55,7 +55,7 @@ train_neural_ik --fresh --data training_data.npz --network published --epochs 50
 train_neural_ik --resume runs/own_0_20260101-120000
 """
     folder = IKRunFolder
-    presets = PRESETS
+    presets = IK_PRESETS
     resumable = (
         "epochs", "vary_until", "patience", "save_every", "device", "output", "threads",
     )  # fmt: skip

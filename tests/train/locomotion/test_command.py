@@ -12,7 +12,7 @@ from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
-from ambulo.configs.presets.locomotion import PRESETS, preset
+from ambulo.configs.presets import LOCOMOTION_PRESETS
 from ambulo.train.locomotion.bodies import references_for
 from ambulo.train.locomotion.command import COMMAND
 from ambulo.train.shared.run_folders import LocomotionRunFolder
@@ -20,11 +20,11 @@ from ambulo.train.train_locomotion import main as train
 
 
 def test_every_preset_is_valid_and_told() -> None:
-    for name, words in PRESETS.items():
+    for name, words in LOCOMOTION_PRESETS.items():
         assert words
-        assert isinstance(preset(name), LocomotionConfig)
+        assert isinstance(LOCOMOTION_PRESETS.load(name), LocomotionConfig)
     with pytest.raises(ConfigError, match="did you mean 'imitate_walk'"):
-        preset("imitate_wolk")
+        LOCOMOTION_PRESETS.load("imitate_wolk")
 
 
 def test_flags_become_settings() -> None:

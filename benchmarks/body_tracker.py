@@ -17,7 +17,6 @@ import numpy as np
 from _harness import run
 
 import ambulo.shipped
-from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.evaluate.trackers.baselines import baseline
 from ambulo.evaluate.trackers.scores import jerk
 from ambulo.ik.trackers.conventions import TrackerSample
@@ -25,6 +24,7 @@ from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.ik.trackers.tracks import track_of
+from ambulo.motion.gaits.generated_walks import generated_walks
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.body_tracker import load_tracker_network

@@ -15,12 +15,12 @@ import numpy as np
 from _harness import run
 
 from ambulo.configs.gait import gait_space
-from ambulo.configs.presets.locomotion import preset
+from ambulo.configs.presets import LOCOMOTION_PRESETS
 from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.balance import balance_controller
 from ambulo.envs.reference.clips.survival import Disturbance, survival
 from ambulo.envs.reference.gait_reference import gait_reference, healthy_gait
-from ambulo.envs.reference.reference import matching_dofs
+from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.envs.tasks.gait.sampling import healthy_parameters
 from ambulo.evaluate.gait.policy_scores import play_bodies
 from ambulo.evaluate.locomotion.cascades import healthy_of, last_agent, load_gait_policy
@@ -33,7 +33,7 @@ SIDES = (("left", "right"), ("left",), ("right",))
 
 def controllers(bodies: int, seconds: float, seed: int) -> dict[str, float]:
     """Fraction of walks that each balance controller holds."""
-    env, space = preset("gait").environment, gait_space("human23")
+    env, space = LOCOMOTION_PRESETS.load("gait").environment, gait_space("human23")
     healthy = healthy_gait(env)
     assert healthy.controller is not None
     own_body = gait_body(space, space.default)

@@ -22,8 +22,7 @@ from scipy.spatial import KDTree
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.ik.data import MASKS, Poses
-from ambulo.evaluate.ik.scores import score
+from ambulo.evaluate.ik.scores import MASKS, score
 from ambulo.ik.data.extract import extract
 from ambulo.ik.data.pose_data import load_poses
 from ambulo.ik.pose import Pose
@@ -41,6 +40,7 @@ from ambulo.ik.solver.refine import refine
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.datasets.clips import scan_clips
+from ambulo.train.ik.poses import Poses
 
 PENALTIES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)
 """Penalties of the ridge regression; the best on the validation people is taken."""

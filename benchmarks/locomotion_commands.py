@@ -26,10 +26,10 @@ from ambulo.evaluate.locomotion.evaluation import (
     baseline,
     bodies,
     play,
+    stored_references,
     undisturbed,
 )
 from ambulo.evaluate.locomotion.recording import Recording
-from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 SPEEDS = (0.6, 0.85, 1.1, 1.35, 1.6)

@@ -27,8 +27,11 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.errors import AmbuloError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.reference.clips.clip_reference import clip_reference, fitted_body
-from ambulo.envs.reference.reference import Reference
-from ambulo.envs.reference.reference_file import load_reference_for, save_reference
+from ambulo.envs.reference.reference import (
+    Reference,
+    load_reference_for,
+    save_reference,
+)
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.body_check import check_body
 from ambulo.evaluate.tracking.command import IMPULSE

@@ -17,8 +17,7 @@ import numpy as np
 from _harness import run
 from stable_baselines3.common.callbacks import BaseCallback, CallbackList
 
-from ambulo.configs.presets.locomotion import preset as locomotion_preset
-from ambulo.configs.presets.vr import preset as vr_preset
+from ambulo.configs.presets import LOCOMOTION_PRESETS, VR_PRESETS
 from ambulo.policies.learner import learn_until
 from ambulo.train.locomotion.training import LocomotionTraining, read_parts
 from ambulo.train.shared.cluster import joined
@@ -41,13 +40,13 @@ def task_of(name: str, folder: Path, workers: int) -> RLTask[Any]:
     """
     factor = max(workers, 1)
     if name == "vr":
-        config = vr_preset("full_training")
+        config = VR_PRESETS.load("full_training")
         config = config.override("environment", levels_per_family=20)
         config = _larger(config, factor)
         return NavigationTraining(
             config, NavigationRunFolder(folder), remote=workers > 0
         )
-    walk = _larger(locomotion_preset("stand"), factor)
+    walk = _larger(LOCOMOTION_PRESETS.load("stand"), factor)
     run = LocomotionRunFolder(folder)
     return LocomotionTraining(
         walk, run, read_parts(walk, run, None), remote=workers > 0

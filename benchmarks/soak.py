@@ -27,7 +27,7 @@ from _harness import run
 
 from ambulo.common.metrics_file import read_metrics
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.policies.agents.navigation import load_navigation
 
 PRESET = "quick_test"
@@ -140,7 +140,7 @@ def measure(what: str = "godot", kills: int = 39, every: int = 5000) -> dict[str
             print(text[-2000:], file=sys.stderr)
         saved = [is_whole(file) for file in (folder / "soak" / "checkpoints").glob("*")]
         rows = read_metrics(metrics)["timesteps"]
-    config = preset(PRESET)
+    config = VR_PRESETS.load(PRESET)
     rollout = config.environment.num_environments * config.ppo.n_steps
     quarter = max(1, len(samples) // 4)
     early, late = samples[quarter : 2 * quarter], samples[-quarter:]

@@ -18,7 +18,7 @@ import numpy as np
 from _harness import TimedPhysics, in_turn, run
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.envs.vr.body.body_world import BodyWorld
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -85,7 +85,9 @@ def measure(
         f"heights, {people} people": started(CompiledWorld, envs, **crowd),
         "flat, MuJoCo": started(MujocoWorld, plain_envs),
     }
-    config = preset("embodied_quick").override("environment", levels_per_family=8)
+    config = VR_PRESETS.load("embodied_quick").override(
+        "environment", levels_per_family=8
+    )
     for body, count in BODIES.items():
         batch = make_batch(config.override("environment", body=body), count, seed=0)
         batch.reset(np.arange(count))

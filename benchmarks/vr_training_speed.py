@@ -24,7 +24,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import SubprocVecEnv, VecEnvWrapper
 
 import ambulo.envs  # noqa: F401  (registers the environment)
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.env import action_space
@@ -134,7 +134,7 @@ def curve(make: Callable[[NavigationConfig], PPO], seeds: int) -> list[float]:
     rows = []
     for seed in range(seeds):
         model, success = (
-            make(preset("quick_test").override("training", seed=seed)),
+            make(VR_PRESETS.load("quick_test").override("training", seed=seed)),
             SuccessCurve(),
         )
         model.learn(10_240, callback=success, log_interval=None)
@@ -148,7 +148,9 @@ def measure(
 ) -> dict[str, Any]:
     """Steps a second of each way to train, memory, and curves."""
     torch.set_num_threads(1)
-    config = preset("full_training").override("environment", num_environments=envs)
+    config = VR_PRESETS.load("full_training").override(
+        "environment", num_environments=envs
+    )
     rates: dict[str, list[float]] = {name: [] for name in ROWS}
     imports, peak = peak_mb(), 0.0
     for _ in range(rounds):

@@ -81,10 +81,10 @@ class SchemaFlags(SettingFlags):
 @command("ambulo schema")
 def schema(flags: SchemaFlags) -> int:
     """Print what an agent sees and does, as JSON."""
-    from ambulo.configs.presets.vr import PRESETS
+    from ambulo.configs.presets import VR_PRESETS
     from ambulo.envs.vr.task.observation import observation_layout
 
-    config = flags.config_of(PRESETS)
+    config = flags.config_of(VR_PRESETS)
     layout = observation_layout(config)
     data = {
         "observation": {"size": layout.size, "parts": layout.schema()},

@@ -21,7 +21,7 @@ from ambulo.envs.reference.clips.clip_reference import (
     clip_reference,
     fitted_body,
 )
-from ambulo.envs.reference.reference_file import (
+from ambulo.envs.reference.reference import (
     is_reference,
     load_reference,
     save_reference,

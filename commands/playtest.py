@@ -18,7 +18,7 @@ from ambulo.common.flag_types import (
     within,
 )
 from ambulo.configs.errors import ConfigError
-from ambulo.evaluate.playtest.limits import MIN_AREA, Limits
+from ambulo.configs.playtest import MIN_AREA, Limits
 
 EPILOG = """\
 exit codes: 0 fine; 1 a level has problems; 2 bad input

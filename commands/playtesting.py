@@ -11,6 +11,7 @@ from ambulo.commands.playtest import PlaytestFlags
 from ambulo.common.console import bars
 from ambulo.common.files import write_or_print
 from ambulo.common.paths import resolve_path
+from ambulo.configs.playtest import Limits
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.evaluate.playtest.comparison import Comparison, compare, pairs
@@ -20,7 +21,6 @@ from ambulo.evaluate.playtest.files import (
     result_data,
     write_files,
 )
-from ambulo.evaluate.playtest.limits import Limits
 from ambulo.evaluate.playtest.measures import MEASURES
 from ambulo.evaluate.playtest.page import write_page
 from ambulo.evaluate.playtest.playing import Walker, make_walker

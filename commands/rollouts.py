@@ -45,8 +45,8 @@ class RolloutsFlags(Flags):
 @command("ambulo rollouts")
 def main(flags: RolloutsFlags) -> int:
     """Record a data set."""
+    from ambulo.commands.minari_data import check_identifier
     from ambulo.common.find_model import find_model
-    from ambulo.evaluate.shared.minari_data import check_identifier
     from ambulo.policies.registry import spec_of
 
     file = find_model(flags.model)
@@ -75,9 +75,9 @@ def _record(
     import h5py  # noqa: F401
     import minari  # noqa: F401
 
+    from ambulo.commands.minari_data import MinariWriter, rollouts
     from ambulo.common.console import bars
     from ambulo.envs.json_spec import json_spec
-    from ambulo.evaluate.shared.minari_data import MinariWriter, rollouts
 
     agent = ambulo.load(file)
     if not hasattr(agent, "env_settings"):

@@ -27,9 +27,8 @@ from ambulo.muscle.activation import control_for, next_activation, time_constant
 from ambulo.muscle.conditions import Condition
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.muscle.dynamics import transmission_of_batch
-from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.muscle.muscle_nn import MuscleNN, group_factors
 from ambulo.muscle.muscles import MuscleLayer, MuscleTorque
-from ambulo.muscle.sampling import group_factors
 from ambulo.muscle.solver import solve
 
 Listener = Callable[[Floats, Floats], None]

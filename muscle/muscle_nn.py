@@ -23,7 +23,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 import ambulo.shipped
-from ambulo.configs.arrays import Floats, Singles
+from ambulo.configs.arrays import Floats, Ints, Singles
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError, MuscleError, nearest
 from ambulo.configs.json_text import json_value
@@ -31,7 +31,7 @@ from ambulo.configs.muscle import MUSCLE_NN_FORMAT, MuscleNNConfig, MuscleNNHead
 from ambulo.configs.reading import read_regular
 from ambulo.motion.dense_network import DenseNetwork
 from ambulo.motion.formats.disk import write_bytes
-from ambulo.muscle.sampling import ReducedPattern
+from ambulo.muscle.conditions import Condition
 from ambulo.muscle.solver import cholesky_solve, compress
 
 LEAK = 0.2
@@ -43,6 +43,28 @@ SLACK = 1e-3
 SOFT = 1.0
 """Torque error that a correction may leave, [N^2 m^2]; regularises infeasible targets."""
 _MOST_BYTES = 2**28
+
+
+@dataclass(frozen=True)
+class ReducedPattern:
+    """Entries of JtA (na, m) that can be nonzero: P of them."""
+
+    rows: Ints
+    """Coordinate of each entry, (P,)."""
+    muscles: Ints
+    """Muscle of each entry, (P,)."""
+    shape: tuple[int, int]
+    """(na, m)."""
+
+    def reduce(self, active: Floats) -> Floats:
+        """The entries of JtA (B, na, m), (B, P)."""
+        return active[:, self.rows, self.muscles]
+
+    def full(self, values: Floats) -> Floats:
+        """JtA (B, na, m) from its entries (B, P)."""
+        out = np.zeros((len(values), *self.shape), dtype=values.dtype)
+        out[:, self.rows, self.muscles] = values
+        return out
 
 
 @dataclass(frozen=True)
@@ -114,6 +136,33 @@ class MuscleNN:
         by_muscle = np.ascontiguousarray(active.swapaxes(1, 2))
         _correct(by_muscle, np.ascontiguousarray(wanted), self.config.corrections, made)
         return made
+
+
+def muscle_groups(names: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
+    """Groups of muscles, and the group of each muscle, (m,).
+
+    Parts of a muscle (glmax1_r, glmax2_r) are one group; the sides are two.
+    """
+    stems = []
+    for name in names:
+        stem, _, side = name.rpartition("_") if "_" in name else (name, "", "")
+        stem = stem.rstrip("0123456789") or stem
+        stems.append(f"{stem}_{side}" if side else stem)
+    groups = tuple(dict.fromkeys(stems))
+    return groups, np.array([groups.index(stem) for stem in stems], dtype=np.int64)
+
+
+def group_factors(names: tuple[str, ...], state: Condition) -> Floats:
+    """Inputs of a conditioned network for muscles in `state`, (2 G,).
+
+    The mean force factor of each group's muscles, then the mean length factors.
+    """
+    groups, member = muscle_groups(names)
+    sizes = np.bincount(member, minlength=len(groups))
+    force, length = (
+        np.bincount(member, x) / sizes for x in (state.force, state.length)
+    )
+    return np.concatenate([force, length])
 
 
 @njit(cache=True)

@@ -12,40 +12,19 @@ from dataclasses import dataclass
 import mujoco
 import numpy as np
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MuscleError
 from ambulo.configs.jobs import Apply, here
 from ambulo.muscle.conditions import Condition, table_with
 from ambulo.muscle.coupling import FREE
 from ambulo.muscle.dynamics import transmission_of_data
+from ambulo.muscle.muscle_nn import ReducedPattern, muscle_groups
 from ambulo.muscle.muscles import MuscleLayer
 
 _STILL = 1e-9
 """Torque of a full activation below which an entry is not in the pattern, [N m]."""
 _TOGETHER = 250
 """Poses of a job."""
-
-
-@dataclass(frozen=True)
-class ReducedPattern:
-    """Entries of JtA (na, m) that can be nonzero: P of them."""
-
-    rows: Ints
-    """Coordinate of each entry, (P,)."""
-    muscles: Ints
-    """Muscle of each entry, (P,)."""
-    shape: tuple[int, int]
-    """(na, m)."""
-
-    def reduce(self, active: Floats) -> Floats:
-        """The entries of JtA (B, na, m), (B, P)."""
-        return active[:, self.rows, self.muscles]
-
-    def full(self, values: Floats) -> Floats:
-        """JtA (B, na, m) from its entries (B, P)."""
-        out = np.zeros((len(values), *self.shape), dtype=values.dtype)
-        out[:, self.rows, self.muscles] = values
-        return out
 
 
 @dataclass(frozen=True)
@@ -65,33 +44,6 @@ class MuscleSamples:
     def active(self) -> Floats:
         """JtA, (N, na, m), [N m]."""
         return self.pattern.full(self.values)
-
-
-def muscle_groups(names: tuple[str, ...]) -> tuple[tuple[str, ...], Ints]:
-    """Groups of muscles, and the group of each muscle, (m,).
-
-    Parts of a muscle (glmax1_r, glmax2_r) are one group; the sides are two.
-    """
-    stems = []
-    for name in names:
-        stem, _, side = name.rpartition("_") if "_" in name else (name, "", "")
-        stem = stem.rstrip("0123456789") or stem
-        stems.append(f"{stem}_{side}" if side else stem)
-    groups = tuple(dict.fromkeys(stems))
-    return groups, np.array([groups.index(stem) for stem in stems], dtype=np.int64)
-
-
-def group_factors(names: tuple[str, ...], state: Condition) -> Floats:
-    """Inputs of a conditioned network for muscles in `state`, (2 G,).
-
-    The mean force factor of each group's muscles, then the mean length factors.
-    """
-    groups, member = muscle_groups(names)
-    sizes = np.bincount(member, minlength=len(groups))
-    force, length = (
-        np.bincount(member, x) / sizes for x in (state.force, state.length)
-    )
-    return np.concatenate([force, length])
 
 
 def _drawn_pose(

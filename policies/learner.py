@@ -20,8 +20,7 @@ from ambulo.policies.device_rollouts import DeviceRolloutBuffer
 from ambulo.policies.files.headers import DescribedLayout
 from ambulo.policies.files.model_file import ModelFile, weights_of
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
-from ambulo.policies.networks.actor_critic import NavigationPolicy
-from ambulo.policies.networks.recurrent import policy_of
+from ambulo.policies.networks.actor_critic import NavigationPolicy, navigation_kwargs
 from ambulo.policies.plan_guide import PlanGuide
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
@@ -58,9 +57,9 @@ def make_learner(
     scales = layout.scales()[: env.batch.obs.shape[1]]
     if not config.observations.normalize:
         scales = np.ones_like(scales)
-    kind, kwargs = policy_of(config.network)
+    kwargs = navigation_kwargs(config.network)
     learner = ppo_learner(
-        kind,
+        NavigationPolicy,
         env,
         config.ppo,
         seed=config.training.seed,
@@ -69,7 +68,7 @@ def make_learner(
         tensorboard_log=tensorboard_log,
         verbose=verbose,
         policy_kwargs={"scales": scales, "actor_size": layout.size, **kwargs},
-        recurrent=kwargs["units"] > 0,
+        recurrent=config.network.recurrent > 0,
     )
     learner.guide = PlanGuide.of(config, layout.slices())
     return learner
@@ -100,7 +99,7 @@ def ppo_learner(
         threads: torch threads of an update.
         tensorboard_log: folder of TensorBoard logs, or None.
         verbose: SB3's verbosity.
-        recurrent: whether the policy has states, as `RecurrentPolicy`.
+        recurrent: whether the policy has states.
 
     Raises:
         ConfigError: a device that is not here, or a roll-out too small to learn from.

@@ -11,20 +11,19 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 
-from ambulo.policies.networks.actor_critic import Evaluation
-from ambulo.policies.networks.recurrent import RecurrentPolicy
+from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sequence_record import SequenceRecord, cut
 
 
 class SequencePPO(FastPPO):
-    """`FastPPO` for a `RecurrentPolicy`.
+    """`FastPPO` for policies with states.
 
     A roll-out is cut in sequences. Gradients go back to the beginning of a sequence; the
     state there comes from the steps before it. Episodes begin with a state of zeros.
     """
 
-    policy: RecurrentPolicy
+    policy: NavigationPolicy
 
     def __init__(
         self, *args: Any, sequence: int | None = None, burn_in: int = 0, **kwargs: Any

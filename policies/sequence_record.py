@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ambulo.policies.networks.recurrent import RecurrentPolicy
+from ambulo.policies.networks.actor_critic import NavigationPolicy
 
 
 class SequenceRecord:
@@ -46,7 +46,7 @@ class SequenceRecord:
         self.state = torch.zeros((envs, sizes[1]), device=device)
         """State now, shape (N, units)."""
 
-    def begin(self, policy: RecurrentPolicy) -> None:
+    def begin(self, policy: NavigationPolicy) -> None:
         """Keep the last steps as those before the next roll-out; bring the state up to date."""
         count, steps = self.burn_in, self._steps
         if self._at > count:  # after a roll-out; else it was restored, or is new

@@ -20,15 +20,10 @@ from ambulo.rig_server.anatomy import anatomy_of
 from ambulo.rig_server.frames import RigFrame
 from ambulo.rig_server.kernels import root_space
 from ambulo.rig_server.layout import RigLayout
-from ambulo.rig_server.learning_kernels import (
-    Ready,
-    batch_gradient,
-    make_ready,
-    predict_pose,
-)
+from ambulo.rig_server.learning_kernels import batch_gradient, make_ready
 from ambulo.rig_server.memory import RECENT, FrameMemory
 from ambulo.rig_server.network import OnlineMLP, Weights
-from ambulo.rig_server.pose_kernels import Anatomy, Scene
+from ambulo.rig_server.pose_kernels import Anatomy, Ready, Scene, predict_pose
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Compiled: predicting a pose, and a learning step: the loss of a batch and its gradient.
+"""Compiled: a learning step, with the loss of a batch and its gradient.
 
 The inputs of a step (`Ready`) are computed once per frame and cached until the anatomy is
 measured again, since a step replays 31 older frames for each new one.
@@ -6,12 +6,8 @@ measured again, since a step replays 31 older frames for each new one.
 
 from __future__ import annotations
 
-import math
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Array
 from ambulo.motion.quaternion_kernels import log_between, multiply_at, rotated
@@ -24,32 +20,12 @@ from ambulo.rig_server.kernels import (
 from ambulo.rig_server.network import Weights, slopes_of
 from ambulo.rig_server.pose_kernels import (
     Anatomy,
+    Ready,
     Scene,
-    apply_residuals,
-    close_all,
     inputs_and_base,
     residual,
     tilt_effectors,
 )
-
-FAMILIAR = 0.14
-"""Distance from learned inputs, each effector's in units of its reach, at which the network's
-weight has fallen to exp(-1)."""
-
-
-class Ready(NamedTuple):
-    """Network inputs and targets of M stored frames, for one anatomy."""
-
-    inputs: NDArray[np.float32]
-    """Inputs of the network. Shape (M, I)."""
-    base: NDArray[np.float32]
-    """The pose from the anatomy alone, wxyz. Shape (M, B, 4)."""
-    label: NDArray[np.float32]
-    """The target pose, on level ground, wxyz. Shape (M, B, 4)."""
-    wanted: NDArray[np.float32]
-    """Bone positions of the target pose in the root's frame, [m]. Shape (M, B, 3)."""
-    made_by: NDArray[np.int64]
-    """Number of the anatomy of each row, 0 for none. Shape (M,)."""
 
 
 def empty_ready(rows: int, inputs: int, bones: int) -> Ready:
@@ -96,24 +72,6 @@ def make_ready(
         copy_into(label, ready.label[row])
         copy_into(wanted, ready.wanted[row])
         ready.made_by[row] = number
-
-
-@njit(cache=True)
-def familiarity(ready: Ready, x: Array, effectors: int, width: float) -> float:
-    """exp(-(d / width)^2), d the distance of `x` (I,) from the nearest prepared inputs.
-
-    d^2 is the sum of squared differences for each effector; 0 without any frame.
-    """
-    nearest = np.inf
-    for row in range(len(ready.made_by)):
-        if ready.made_by[row] == 0:
-            continue
-        square = 0.0
-        for i in range(len(x)):
-            difference = x[i] - ready.inputs[row, i]
-            square += difference * difference
-        nearest = min(nearest, square)
-    return math.exp(-nearest / (effectors * width * width))
 
 
 @njit(cache=True)
@@ -264,34 +222,3 @@ def _sums_below(
         moment[parent, 0] += moment[bone, 0] + p1 * f2 - p2 * f1
         moment[parent, 1] += moment[bone, 1] + p2 * f0 - p0 * f2
         moment[parent, 2] += moment[bone, 2] + p0 * f1 - p1 * f0
-
-
-@njit(cache=True)
-def predict_pose(
-    rig: Anatomy,
-    net: Weights,
-    ready: Ready,
-    scene: Scene,
-    local: Array,
-    opened: Array,
-    reached: Array,
-) -> None:
-    """The pose for the first row of `scene`: fills `local`, `opened` and `reached`.
-
-    The network's outputs are scaled by exp(-(d / `FAMILIAR`)^2), with d the distance of the
-    inputs from the nearest learned frame (`familiarity`): far from all of them a network
-    extrapolates, and the anatomy alone is nearer to the truth.
-    """
-    row = np.int64(0)  # a literal 0 would compile the functions below once more
-    x = np.empty((1, net.w1.shape[0]), np.float32)
-    base = np.empty((len(rig.parents), 4))
-    inputs_and_base(rig, scene, row, x[0], base)
-    y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)[2]
-    share = familiarity(ready, x[0], len(rig.effectors), FAMILIAR)
-    for i in range(y.shape[1]):
-        y[0, i] *= share
-    apply_residuals(base, y, opened)
-    copy_into(opened, local)
-    close_all(rig, scene, row, local, reached)
-    tilt_effectors(rig, scene, row, local, 1.0)
-    tilt_effectors(rig, scene, row, opened, 1.0)

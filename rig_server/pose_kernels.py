@@ -21,14 +21,19 @@ from ambulo.motion.quaternion_kernels import (
 from ambulo.rig_server.kernels import (
     close_chain,
     copy_into,
+    forward,
     root_space,
 )
+from ambulo.rig_server.network import Weights
 
 INPUTS_OF_RIG = 3
 """Number of inputs of each rig: the world's up direction."""
 INPUTS_OF_EFFECTOR = 5
 """Number of inputs of each effector: target 3, its distance, hit. The ground's normal is not an
 input: it acts by geometry (`tilt_effectors`), so that slopes need not be learned."""
+FAMILIAR = 0.14
+"""Distance from learned inputs, each effector's in units of its reach, at which the network's
+weight has fallen to exp(-1)."""
 
 
 class Anatomy(NamedTuple):
@@ -63,6 +68,21 @@ class Scene(NamedTuple):
     """1 for a ground hit. Shape (N, E)."""
     targets: NDArray[np.float64]
     """Targets, [m]. Shape (N, E, 3)."""
+
+
+class Ready(NamedTuple):
+    """Network inputs and targets of M stored frames, for one anatomy."""
+
+    inputs: NDArray[np.float32]
+    """Inputs of the network. Shape (M, I)."""
+    base: NDArray[np.float32]
+    """The pose from the anatomy alone, wxyz. Shape (M, B, 4)."""
+    label: NDArray[np.float32]
+    """The target pose, on level ground, wxyz. Shape (M, B, 4)."""
+    wanted: NDArray[np.float32]
+    """Bone positions of the target pose in the root's frame, [m]. Shape (M, B, 3)."""
+    made_by: NDArray[np.int64]
+    """Number of the anatomy of each row, 0 for none. Shape (M,)."""
 
 
 @njit(cache=True)
@@ -190,3 +210,52 @@ def close_all(
             local[upper], local[lower], rig.offsets[lower], rig.offsets[end], goal,
             rig.axes[lower], rig.limits[lower], angle,
         )  # fmt: skip
+
+
+@njit(cache=True)
+def familiarity(ready: Ready, x: Array, effectors: int, width: float) -> float:
+    """exp(-(d / width)^2), d the distance of `x` (I,) from the nearest prepared inputs.
+
+    d^2 is the sum of squared differences for each effector; 0 without any frame.
+    """
+    nearest = np.inf
+    for row in range(len(ready.made_by)):
+        if ready.made_by[row] == 0:
+            continue
+        square = 0.0
+        for i in range(len(x)):
+            difference = x[i] - ready.inputs[row, i]
+            square += difference * difference
+        nearest = min(nearest, square)
+    return math.exp(-nearest / (effectors * width * width))
+
+
+@njit(cache=True)
+def predict_pose(
+    rig: Anatomy,
+    net: Weights,
+    ready: Ready,
+    scene: Scene,
+    local: Array,
+    opened: Array,
+    reached: Array,
+) -> None:
+    """The pose for the first row of `scene`: fills `local`, `opened` and `reached`.
+
+    The network's outputs are scaled by exp(-(d / `FAMILIAR`)^2), with d the distance of the
+    inputs from the nearest learned frame (`familiarity`): far from all of them a network
+    extrapolates, and the anatomy alone is nearer to the truth.
+    """
+    row = np.int64(0)  # a literal 0 would compile the functions below once more
+    x = np.empty((1, net.w1.shape[0]), np.float32)
+    base = np.empty((len(rig.parents), 4))
+    inputs_and_base(rig, scene, row, x[0], base)
+    y = forward(x, net.w1, net.b1, net.w2, net.b2, net.w3, net.b3)[2]
+    share = familiarity(ready, x[0], len(rig.effectors), FAMILIAR)
+    for i in range(y.shape[1]):
+        y[0, i] *= share
+    apply_residuals(base, y, opened)
+    copy_into(opened, local)
+    close_all(rig, scene, row, local, reached)
+    tilt_effectors(rig, scene, row, local, 1.0)
+    tilt_effectors(rig, scene, row, opened, 1.0)

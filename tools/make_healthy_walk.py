@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from ambulo.envs.characters.character import human23
-from ambulo.envs.reference.captured import captured_cycle
+from ambulo.envs.reference.cycles.captured import captured_cycle
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.healthy_walk import walk_data
 from ambulo.motion.gaits.soles import flat_soles, grounded, no_slip

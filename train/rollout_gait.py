@@ -18,7 +18,7 @@ from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, GaitDataError, RunFolderError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.presets.locomotion import preset
+from ambulo.configs.presets import LOCOMOTION_PRESETS
 from ambulo.train.shared.jobs import workers_of
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def make_plan(flags: RolloutFlags) -> RolloutPlan:
             )
     else:
         legs = flags.space == "myolegs"
-        config = preset("gait").override(
+        config = LOCOMOTION_PRESETS.load("gait").override(
             "environment",
             character=flags.space,
             actuation="muscle" if legs else "torque",

@@ -63,7 +63,7 @@ def _chosen(motion: Motion, frames: str | None, *, cycle: bool) -> slice:
         ConfigError: `frames` are not two numbers.
     """
     if cycle:
-        from ambulo.envs.reference.captured import captured_cycle
+        from ambulo.envs.reference.cycles.captured import captured_cycle
 
         result = captured_cycle(motion, load_skeleton("human23"), frames=frames)
         print(result.text())

@@ -72,9 +72,10 @@ def at_speed(space: GaitSpace, values: Floats, speed: float) -> Floats:
 def _write(
     path: Path, flags: ReferenceFlags, network: GaitNetwork, chosen: list[Floats]
 ) -> None:
-    from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+    from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
     from ambulo.envs.reference.configured import configured_character
-    from ambulo.envs.reference.reference import generated_reference, save_reference
+    from ambulo.envs.reference.cycles.building import generated_reference
+    from ambulo.envs.reference.reference import save_reference
 
     config = LocomotionEnvironmentConfig().replace(
         control_rate=flags.control_rate,

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from ambulo.configs.errors import ConfigError
-from ambulo.train.shared.cluster import Cluster, LostWorkerError, joined
+from ambulo.train.shared.cluster import Cluster, joined
+from ambulo.train.shared.cluster_guards import LostWorkerError
 
 LOST = -1000
 """Exit code of a run whose machine or worker is gone."""

@@ -20,9 +20,9 @@ from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     bodies,
+    stored_references,
     undisturbed,
 )
-from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.policies.agents.cascade import load_cascade_agent
 from ambulo.policies.agents.locomotion import (
     LocomotionAgent,

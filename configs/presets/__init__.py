@@ -7,7 +7,6 @@ folder is a preset; there is no other list.
 from __future__ import annotations
 
 import json
-import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from importlib import import_module
@@ -15,28 +14,44 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ambulo.configs.errors import ConfigError, nearest
-from ambulo.configs.reading import json_names
 
 if TYPE_CHECKING:
     from ambulo.configs.base import Config
+    from ambulo.configs.body_tracker import TrackerRunConfig
+    from ambulo.configs.gait_net import GaitNetRunConfig
+    from ambulo.configs.godot import GodotConfig
+    from ambulo.configs.locomotion import LocomotionConfig
+    from ambulo.configs.motion_nn import MotionRunConfig
+    from ambulo.configs.muscle import MuscleRunConfig
+    from ambulo.configs.neural_ik import IKRunConfig
+    from ambulo.configs.vr import NavigationConfig
 
 Settings = TypeVar("Settings", bound="Config")
 
 
 class PresetFolder(Mapping[str, str], Generic[Settings]):
-    """The presets of one package: a mapping from each name to its description."""
+    """The presets of one folder: a mapping from each name to its description."""
 
-    def __init__(self, package: str, source: str) -> None:
-        """List the JSON files of a package.
+    def __init__(self, folder: str, source: str) -> None:
+        """Name a folder.
 
         Args:
-            package: The package.
+            folder: Name of the folder beside this file.
             source: `module:Class` of the settings, imported at first use.
         """
-        self._package = package
-        self.source = source
-        self._data = {name: self._read(name) for name in json_names(package)}
+        self.folder, self.source = folder, f"ambulo.configs.{source}"
         self._loaded: dict[str, Settings] = {}
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        """Contents of the JSON files by their names without `.json`, in order."""
+        folder = files(__name__).joinpath(self.folder)
+        found = sorted(folder.iterdir(), key=lambda file: file.name)
+        return {
+            file.name.removesuffix(".json"): json.loads(file.read_text("utf-8"))
+            for file in found
+            if file.name.endswith(".json")
+        }
 
     @cached_property
     def config(self) -> type[Settings]:
@@ -69,16 +84,37 @@ class PresetFolder(Mapping[str, str], Generic[Settings]):
             self._loaded[name] = parse(self.config, settings, f"preset {name}")
         return self._loaded[name]
 
-    def _read(self, name: str) -> dict[str, Any]:
-        text = files(self._package).joinpath(f"{name}.json").read_text("utf-8")
-        data: dict[str, Any] = json.loads(text)
-        return data
+
+GAIT_PRESETS: PresetFolder[GaitNetRunConfig] = PresetFolder(
+    "gait", "gait_net:GaitNetRunConfig"
+)
+GODOT_PRESETS: PresetFolder[GodotConfig] = PresetFolder("godot", "godot:GodotConfig")
+IK_PRESETS: PresetFolder[IKRunConfig] = PresetFolder("ik", "neural_ik:IKRunConfig")
+LOCOMOTION_PRESETS: PresetFolder[LocomotionConfig] = PresetFolder(
+    "locomotion", "locomotion:LocomotionConfig"
+)
+MOTION_PRESETS: PresetFolder[MotionRunConfig] = PresetFolder(
+    "motion", "motion_nn:MotionRunConfig"
+)
+MUSCLE_PRESETS: PresetFolder[MuscleRunConfig] = PresetFolder(
+    "muscle", "muscle:MuscleRunConfig"
+)
+TRACKERS_PRESETS: PresetFolder[TrackerRunConfig] = PresetFolder(
+    "trackers", "body_tracker:TrackerRunConfig"
+)
+VR_PRESETS: PresetFolder[NavigationConfig] = PresetFolder("vr", "vr:NavigationConfig")
 
 
 def preset_folders() -> dict[str, PresetFolder[Any]]:
     """Return the presets of every kind of training by the name of their folder."""
-    return {
-        folder.name: import_module(f"{__name__}.{folder.name}").PRESETS
-        for folder in pkgutil.iter_modules(__path__)
-        if folder.ispkg
-    }
+    folders = (
+        GAIT_PRESETS,
+        GODOT_PRESETS,
+        IK_PRESETS,
+        LOCOMOTION_PRESETS,
+        MOTION_PRESETS,
+        MUSCLE_PRESETS,
+        TRACKERS_PRESETS,
+        VR_PRESETS,
+    )
+    return {presets.folder: presets for presets in folders}

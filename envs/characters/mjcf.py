@@ -16,7 +16,7 @@ import mujoco
 import numpy as np
 
 from ambulo.configs.errors import CharacterError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.myo import quiet
 from ambulo.envs.characters.registry import load_character, load_spec

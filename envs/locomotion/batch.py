@@ -40,7 +40,8 @@ from ambulo.envs.locomotion.task import LocomotionTask
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.clips.survival import push_scale
 from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.reference import Reference, matching_dofs
+from ambulo.envs.reference.joint_patterns import matching_dofs
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.disturbance import DelayLine, Pushes
 from ambulo.envs.simulation.frames import out_of_frame, walk_frames
 from ambulo.envs.simulation.power import JointPower

@@ -15,7 +15,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.locomotion.body import BodyState
 from ambulo.envs.locomotion.episode import EpisodeState
-from ambulo.envs.reference.reference_file import Reference
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.simulation.variants import Variant
 from ambulo.envs.state_arrays import Arrays

@@ -9,7 +9,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.observation import GROUND_AHEAD, places_ahead
 from ambulo.envs.simulation.terrain import Ground, make_ground, terrain_model

@@ -21,7 +21,7 @@ from ambulo.configs.atomic import probe_folder
 from ambulo.configs.caches import user_cache
 from ambulo.configs.errors import MotionFileError
 from ambulo.configs.kept_warnings import recorded_warnings, say_again, write_warnings
-from ambulo.envs.reference.reference_file import (
+from ambulo.envs.reference.reference import (
     Reference,
     reference_bytes,
     reference_from_bytes,

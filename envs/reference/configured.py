@@ -12,10 +12,8 @@ import numpy as np
 
 import ambulo.shipped
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import (
-    LocomotionConfig,
-    LocomotionEnvironmentConfig,
-)
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.configs.tasks import TASKS, TRAITS, TaskTraits
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import (
@@ -24,18 +22,19 @@ from ambulo.envs.characters.registry import (
     load_character,
 )
 from ambulo.envs.reference.cached import cached_reference
-from ambulo.envs.reference.captured import cycle_text
 from ambulo.envs.reference.clips.read_clips import read_clips
+from ambulo.envs.reference.cycles.building import build_reference
+from ambulo.envs.reference.cycles.captured import cycle_text
 from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.joint_positions import motion_of_positions
-from ambulo.envs.reference.reference import build_reference, standing_reference
-from ambulo.envs.reference.reference_file import (
+from ambulo.envs.reference.reference import (
     Reference,
     check_joints,
     is_reference,
     load_reference_for,
     reference_from_bytes,
 )
+from ambulo.envs.reference.standing import standing_reference
 from ambulo.envs.reference.walk_gaits import walk_reference
 
 SLOWEST = 0.5

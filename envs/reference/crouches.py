@@ -13,14 +13,15 @@ from dataclasses import replace
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.cached import cached_reference
+from ambulo.envs.reference.cycles.building import gait_of
+from ambulo.envs.reference.cycles.prepare import made_cycle
 from ambulo.envs.reference.gaits import Blend, Gaits
 from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.legs import ankle_places, legs_of
-from ambulo.envs.reference.prepare import made_cycle
-from ambulo.envs.reference.reference import Gait, Reference, gait_of
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.step_gaits import standing_steps
 from ambulo.envs.reference.walk_gaits import STAND
 from ambulo.envs.simulation.tangent import Tangent
@@ -47,7 +48,9 @@ crouch, [m]."""
 
 
 def crouch_reference(
-    stand: Gait, character: Character, environment: LocomotionEnvironmentConfig
+    stand: ReferenceMotion,
+    character: Character,
+    environment: LocomotionEnvironmentConfig,
 ) -> Reference:
     """The `LEVELS` - 1 postures below standing, made once for all processes.
 
@@ -72,7 +75,9 @@ def crouch_reference(
 
 
 def _made(
-    stand: Gait, character: Character, environment: LocomotionEnvironmentConfig
+    stand: ReferenceMotion,
+    character: Character,
+    environment: LocomotionEnvironmentConfig,
 ) -> Reference:
     still = motion_of_positions(
         stand.table.qpos[:1], character.model, character.skeleton, 1.0

@@ -19,7 +19,8 @@ from numba import njit
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.gaits import Blend, Gaits
-from ambulo.envs.reference.legs import Legs, ankle_places, foot_of, legs_of, solve_leg
+from ambulo.envs.reference.leg_kernels import Legs, foot_of, solve_leg
+from ambulo.envs.reference.legs import ankle_places, legs_of
 from ambulo.motion.gaits.soles import GRAVITY
 from ambulo.motion.quaternion_kernels import log_of, product
 

@@ -15,17 +15,13 @@ from numpy.typing import ArrayLike
 
 import ambulo.shipped
 from ambulo.configs.gait import GaitSpace, gait_space
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.reference.cached import cached_reference
-from ambulo.envs.reference.prepare import physical_cycle
-from ambulo.envs.reference.reference import (
-    Gait,
-    Reference,
-    gait_of,
-    load_reference,
-)
+from ambulo.envs.reference.cycles.building import gait_of
+from ambulo.envs.reference.cycles.prepare import physical_cycle
+from ambulo.envs.reference.reference import Reference, ReferenceMotion, load_reference
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.gaits.scaled_walk import gait_cycle
 
@@ -79,7 +75,7 @@ def gait_reference(
     table, report = _prepared(
         space, np.asarray(values, np.float64).tobytes(), character
     )
-    gait = Gait(table, healthy.controller, report)
+    gait = ReferenceMotion(table, healthy.controller, report)
     return Reference.of("gait", character, healthy.control_dt, [gait])
 
 

@@ -1,357 +1,313 @@
-"""References made for a character: from clips, from nothing, and as configured."""
+"""References: what a body follows, with its torque and its balance controller, as one file.
+
+A reference holds one gait, several of ascending speed that `locomote` blends, or one or more
+clips that `track` follows.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
-from fnmatch import fnmatchcase
-from itertools import pairwise
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ambulo.configs.arrays import Floats, Ints
-from ambulo.configs.errors import ConfigError, nearest
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.arrays import Floats, short_repr
+from ambulo.configs.errors import ConfigError, MotionFileError
+from ambulo.configs.json_text import json_value
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import (
-    BalanceController,
-    balance_controller,
-    cycle_steps,
-)
-from ambulo.envs.reference.captured import source_cycle
-from ambulo.envs.reference.clips.fit import fit
-from ambulo.envs.reference.clips.raw_clip import lowest_points
-from ambulo.envs.reference.clips.survival import (
-    CYCLIC_SECONDS,
-    STANDING,
-    Disturbance,
-    best_feedback,
-    survival,
-)
-from ambulo.envs.reference.inverse_dynamics import ground_reaction
-from ambulo.envs.reference.joint_positions import qpos_of
-from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle
-from ambulo.envs.reference.reference_file import (
-    Gait,
-    Reference,
-    is_reference,
-    load_reference,
-    reference_bytes,
-    reference_from_bytes,
-    save_reference,
-)
+from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.motion.gaits.generated import generated_cycle
-from ambulo.motion.gaits.variants import at_speed, standing_cycle
-from ambulo.motion.motion import Motion
-from ambulo.motion.roles import ROLES, map_of, roles_of
-from ambulo.muscle.coupling import joint_coupling
-
-__all__ = [
-    "Gait",
-    "Reference",
-    "build_reference",
-    "gait_of",
-    "generated_reference",
-    "is_reference",
-    "load_reference",
-    "matching_dofs",
-    "matching_joints",
-    "reference_bytes",
-    "reference_from_bytes",
-    "save_reference",
-    "stabilized",
-    "standing_reference",
-]
+from ambulo.motion.formats.disk import read_bytes, write_bytes
+from ambulo.motion.formats.npz import packed, unpacked
 
 log = logging.getLogger(__name__)
 
-
-PHASES = 128
-"""Samples of a cycle in a reference; enough for ten harmonics, linearly interpolated."""
-BENT_LEGS = {"hip_flexion": 0.05, "knee_angle": 0.15, "ankle_angle": 0.1}
-"""Joint angles of the standing pose of legs alone, [rad]: knees a little bent, weight over the
-feet."""
-APART = 0.02
-"""Least difference in speed of two generated gaits that are blended, [m/s]."""
-GOOD_SHARE = 0.5
-"""Share of the bodies that a balance controller should hold, or else a warning is given."""
-
-
-def matching_joints(character: Character, patterns: Sequence[str]) -> tuple[str, ...]:
-    """The character's joints, except the root, that match any of the shell `patterns`.
-
-    A joint matches by its name or by the role whose part it turns.
-
-    Raises:
-        ConfigError: A pattern that matches none; of a role that a body may lack, none may.
-    """
-    skeleton = character.skeleton
-    names = skeleton.joints[1:]
-    turns: dict[str, set[str]] = {name: {name} for name in names}
-    for role, chain in map_of(skeleton).chains.items():
-        for joint in chain:
-            turns.get(skeleton.joints[joint], set()).add(role)
-    for pattern in patterns:
-        known = any(fnmatchcase(role, pattern) for role in ROLES)
-        if not known and not any(fnmatchcase(name, pattern) for name in names):
-            raise ConfigError(
-                f"{character.name}: no joint matches {pattern!r}{nearest(pattern, names)}"
-            )
-    return tuple(
-        name
-        for name in names
-        if any(fnmatchcase(own, p) for own in turns[name] for p in patterns)
-    )
+FORMAT = "ambulo-reference"
+"""Value of "format" in a file's header."""
+VERSION = 1
+"""Version of cycles' files, as ever."""
+CLIP_VERSION = 2
+"""Version of files that hold clips: earlier programs would repeat them as cycles."""
+MAX_GAITS = 32
+"""Most gaits of a reference."""
+MAX_CLIPS = 512
+"""Most clips of a reference."""
+_STATES = ("qpos", "qvel", "torque")
+"""Arrays of a table."""
+_MORE = ("aim", "captured")
+"""Further tables of a gait, of the same shapes."""
 
 
-def matching_dofs(character: Character, patterns: Sequence[str]) -> Ints:
-    """Degrees of freedom of the joints that match `patterns`; see `matching_joints`."""
-    return character.dofs(*matching_joints(character, patterns))
+@dataclass(frozen=True, eq=False)
+class ReferenceMotion:
+    """One cycle or clip to follow."""
+
+    table: ReferenceTable
+    """Joint states and torques by phase."""
+    controller: BalanceController | None
+    """Feedback that keeps the body on it; None: no feedback."""
+    report: dict[str, float]
+    """How physical the cycle is (`envs.reference.cycles.prepare.ReferenceReport`)."""
+    name: str = ""
+    """Which clip it is, where a reference holds several."""
+    captured: ReferenceTable | None = None
+    """The clip before it was made feasible, at the same times."""
 
 
-def build_reference(
-    clip: str | Path | Motion | None,
-    character: Character,
-    *,
-    joints: Sequence[str] = LocomotionEnvironmentConfig().joints,
-    control_dt: float = LocomotionEnvironmentConfig().control_dt,
-    balance: bool = True,
-    frames: str | None = None,
-    speeds: Sequence[float] = (),
-    refine: bool = True,
-    standing: bool = False,
-) -> Reference:
-    """The reference that a clip makes for a character.
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """Reference of a character at one control rate."""
 
-    Args:
-        clip: A motion file of any kind that is read, a motion, or None for the suite's
-            own plain walk.
-        character: The body; its model's timestep is that of the physics.
-        joints: Patterns of the joints that the balance controller may move.
-        control_dt: Duration of a control step, [s].
-        balance: Make the balance controller too; it takes seconds.
-        frames: Part of the clip in which its cycle is found, "A:B": frames A up to but not
-            B, from 0; all if None.
-        speeds: Make one gait for each of these speeds, ascending, [m/s], out of the
-            clip's cycle; the clip's own alone if empty.
-        refine: Make a clip's own gait feasible (`stabilized`); needs the balance
-            controller, and takes about a minute. Gaits for `speeds` and the suite's own walk
-            are taken as they are.
-        standing: Take a cycle that hardly moves in a clip that does.
+    __repr__ = short_repr
 
-    Raises:
-        MotionError: A clip that is no reference for this body (a file's is a
-            `MotionFileError`).
-        ConfigError: A pattern that matches no joint.
-    """
-    raw, name, captured = source_cycle(
-        clip, character.skeleton, frames=frames, standing=standing
-    )
-    soles = character.soles
-    cycles = [at_speed(raw, soles, speed) for speed in speeds] or [raw]
-    prepared = [
-        physical_cycle(
-            cycle, character.model, soles,
-            name=name, warn=captured is not None, captured=captured,
+    name: str
+    """Where it comes from, for example the clip's name."""
+    character: str
+    """The body that it is made for."""
+    control_dt: float
+    """Duration of the control step that the balance controllers are made for, [s]."""
+    gaits: tuple[ReferenceMotion, ...]
+    """One or more, of ascending speed."""
+    joints: tuple[str, ...] = ()
+    """The body's joints in the order of the columns (`Character.joint_names`); () in files
+    without names, whose columns are taken to be in that order."""
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        character: Character,
+        control_dt: float,
+        gaits: Iterable[ReferenceMotion],
+    ) -> Reference:
+        """The reference of `gaits` for a body, with the names of its joints."""
+        return cls(
+            name, character.name, control_dt, tuple(gaits), character.joint_names
         )
-        for cycle in cycles
-    ]  # fmt: skip
-    if refine and balance and captured is not None and not speeds:
-        gaits = [stabilized(prepared[0], character, joints, control_dt, name)]
-    else:
-        dt = control_dt if balance else None
-        gaits = [gait_of(cycle, character, joints, dt) for cycle in prepared]
-    if captured is not None:
-        cut = {"first_frame": float(captured.first), "last_frame": float(captured.last)}
-        gaits = [replace(gait, report=gait.report | cut) for gait in gaits]
-    return Reference.of(name, character, control_dt, gaits)
+
+    @property
+    def table(self) -> ReferenceTable:
+        """The first gait's table."""
+        return self.gaits[0].table
+
+    @property
+    def controller(self) -> BalanceController | None:
+        """The first gait's balance controller."""
+        return self.gaits[0].controller
+
+    @property
+    def report(self) -> dict[str, float]:
+        """The first gait's report."""
+        return self.gaits[0].report
+
+    @property
+    def speeds(self) -> Floats:
+        """Forward speed of each gait, [m/s]. Shape (G,)."""
+        return np.array([gait.table.speed for gait in self.gaits])
 
 
-def generated_reference(
-    motions: Sequence[Motion],
-    character: Character,
-    *,
-    frames: int,
-    name: str,
-    joints: Sequence[str] = LocomotionEnvironmentConfig().joints,
-    control_dt: float = LocomotionEnvironmentConfig().control_dt,
-    balance: bool = True,
-) -> Reference:
-    """The reference that generated gaits make for a character, by ascending speed.
-
-    One gait is what `Imitate` follows. Several, which begin at the same moment of the
-    cycle, are the motion prior of `Locomote`: it blends those next to the commanded
-    speed, and its imitation terms (`rewards.reference_weight`) reward what is like them.
-
-    Args:
-        motions: Of five cycles and a frame or more each.
-        character: As of `build_reference`.
-        frames: Of a cycle of the motions.
-        name: What the reference is called.
-        joints: As of `build_reference`.
-        control_dt: As of `build_reference`.
-        balance: As of `build_reference`.
-
-    Raises:
-        ConfigError: Two gaits of one speed, or none at all.
-        MotionError: A gait that is no reference for this body.
-    """
-    prepared = [
-        physical_cycle(
-            generated_cycle(motion, frames, character.skeleton),
-            character.model,
-            character.soles,
-            name=motion.name or name,
-        )
-        for motion in motions
-    ]
-    prepared.sort(key=lambda cycle: cycle.report.speed)
-    speeds = [cycle.report.speed for cycle in prepared]
-    steps = [after - before for before, after in pairwise(speeds)]
-    if not speeds or min(steps, default=1.0) < APART:
-        shown = ", ".join(f"{speed:.2f}" for speed in speeds) or "none"
-        raise ConfigError(
-            f"reference {name}: gaits must differ by {APART} m/s or more in speed, got {shown}"
-        )
-    dt = control_dt if balance else None
-    gaits = [gait_of(cycle, character, joints, dt) for cycle in prepared]
-    return Reference.of(name, character, control_dt, gaits)
-
-
-def standing_reference(
-    character: Character,
-    *,
-    joints: Sequence[str] = LocomotionEnvironmentConfig().joints,
-    control_dt: float = LocomotionEnvironmentConfig().control_dt,
-    balance: bool = True,
-) -> Reference:
-    """Standing still, as a gait that goes nowhere; arguments as `build_reference`.
-
-    Its torques are those of static inverse dynamics.
-    """
-    model, soles = character.model, character.soles
-    qpos, still = standing_positions(character)[None], np.zeros((1, int(model.nv)))
-    bodies = [
-        int(model.jnt_bodyid[model.joint(character.skeleton.joints[j]).id])
-        for j in soles.joints
-    ]
-    left, _ = ground_reaction(model, soles, bodies, (qpos, still, still))
-    coupling = joint_coupling(model)
-    torque = coupling.expanded(coupling.reduced(left, coupling.factors(qpos)))
-    torque[:, :6] = 0.0
-    table = ReferenceTable(control_dt, np.zeros(3), qpos, still, torque)
-    controller = None
-    if balance:
-        dofs = matching_dofs(character, joints)
-        controller = _standing_controller(character, table, dofs, control_dt)
-    gaits = [Gait(table, controller, {})]
-    return Reference.of("standing", character, control_dt, gaits)
-
-
-def _standing_controller(
-    character: Character, table: ReferenceTable, dofs: Ints, control_dt: float
-) -> BalanceController:
-    """Balance controller of a standing body; for a user's own body the best of several."""
-    if character.standing is None:
-        return balance_controller(character, table, dofs, control_dt=control_dt)
-    steps = cycle_steps(character, table, dofs, control_dt=control_dt)
-    return best_feedback(character, table, [steps], dofs, control_dt, STANDING)[0]
-
-
-def standing_positions(character: Character) -> Floats:
-    """MuJoCo's positions of the standing pose, (nq,).
-
-    Raises:
-        ConfigError: A body without a standing pose.
-    """
-    model = character.model
-    if character.standing is not None:
-        return character.standing
-    if "left_thigh" in roles_of(character.skeleton):
-        cycle = standing_cycle(character.skeleton, character.soles)
-        return np.asarray(qpos_of(cycle, model)[0])
-    qpos = np.array(model.qpos0)
-    names = {model.joint(joint).name for joint in range(model.njnt)}
-    for joint, angle in BENT_LEGS.items():
-        for side in "rl":
-            if f"{joint}_{side}" not in names:
-                raise ConfigError(
-                    f"{character.name} has no standing pose yet: task = imitate"
-                )
-            qpos[model.joint(f"{joint}_{side}").qposadr[0]] = angle
-    qpos = joint_coupling(model).closed(qpos)
-    qpos[2] -= lowest_points(qpos[None], character)[0]
-    return np.asarray(qpos)
-
-
-def gait_of(
-    prepared: PreparedCycle,
-    character: Character,
-    joints: Sequence[str],
-    control_dt: float | None,
-    name: str = "",
-) -> Gait:
-    """A prepared cycle as a gait, with a balance controller if `control_dt` is given, [s].
-
-    That of a single posture is the one that holds it for good.
-    """
-    cycle, dynamics = prepared.cycle, prepared.dynamics
-    every = max(1, len(cycle) // PHASES)
-    table = ReferenceTable(
-        cycle.period,
-        cycle.stride,
-        dynamics.qpos[::every].copy(),
-        dynamics.qvel[::every].copy(),
-        dynamics.torques[::every].copy(),
-    )
-    controller = None
-    if control_dt is not None:
-        held = table
-        if not np.ptp(cycle.rotations, axis=0).any():
-            rows = table.qpos[:1], table.qvel[:1], table.torque[:1]
-            held = ReferenceTable(control_dt, np.zeros(3), *rows)
-        dofs = matching_dofs(character, joints)
-        controller = balance_controller(character, held, dofs, control_dt=control_dt)
-    return Gait(table, controller, prepared.report.as_dict(), name)
-
-
-def stabilized(
-    prepared: PreparedCycle,
-    character: Character,
-    joints: Sequence[str],
-    control_dt: float,
-    name: str,
-) -> Gait:
-    """A prepared cycle as the body really makes it (`fit`), with its balance controller.
-
-    The report also says what share of bodies it holds undisturbed (`held`), and by how much
-    a cycle of it missed its own beginning (`gap`, [m], [rad]).
-    """
-    rough = gait_of(prepared, character, joints, None)
-    dofs = matching_dofs(character, joints)
-    fitted = fit(character, rough.table, control_dt=control_dt, dofs=dofs)
-    table = fitted.table
-    held = survival(
-        character, table, fitted.controller, Disturbance("none"), control_dt=control_dt
-    )
-    log.info(
-        "%s: gap %.4f; %.0f %% of the bodies stand %.0f s",
-        name, fitted.gap, 100.0 * held, CYCLIC_SECONDS,
-    )  # fmt: skip
-    if held < GOOD_SHARE:
-        log.warning(
-            "%s: the balance controller holds only %.0f %% of the bodies; learning must do the "
-            "rest",
-            name, 100.0 * held,
-        )  # fmt: skip
-    report = rough.report | {
-        "period": table.period,
-        "speed": table.speed,
-        "gap": fitted.gap,
-        "held": held,
-        "peak_torque": float(np.abs(table.torque).max()),
+def reference_bytes(reference: Reference) -> bytes:
+    """The reference as the bytes of a safe NPZ file; always the same bytes."""
+    header: dict[str, Any] = {
+        "format": FORMAT,
+        "version": VERSION if reference.table.periodic else CLIP_VERSION,
+        "name": reference.name,
+        "character": reference.character,
+        "control_dt": reference.control_dt,
+        **({"joints": reference.joints} if reference.joints else {}),
+        "gaits": [
+            {
+                **({"name": gait.name} if gait.name else {}),
+                "period": gait.table.period,
+                "report": gait.report,
+                "dofs": None
+                if gait.controller is None
+                else gait.controller.dofs.tolist(),
+            }
+            for gait in reference.gaits
+        ],
     }
-    return Gait(table, fitted.controller, report)
+    arrays: dict[str, NDArray[Any]] = {
+        "header": np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
+    }
+    for i, gait in enumerate(reference.gaits):
+        arrays |= {
+            f"{name}_{i}": getattr(gait.table, name) for name in ("stride", *_STATES)
+        }
+        more = {"aim": gait.table.aim, "captured": gait.captured}
+        for kind, table in more.items():
+            if table is not None:
+                states = {name: getattr(table, name) for name in _STATES}
+                arrays |= {f"{kind}_{name}_{i}": states[name] for name in _STATES}
+        if gait.controller is not None:
+            arrays[f"gains_{i}"] = gait.controller.gains
+    return packed(arrays)
+
+
+def reference_from_bytes(data: bytes, source: str | Path) -> Reference:
+    """The reference in `data`; errors name `source`.
+
+    Raises:
+        MotionFileError: Damaged, of another kind, or against a rule.
+    """
+    path = Path(source)
+    more = (f"{kind}_{name}" for kind in _MORE for name in _STATES)
+    names = ("stride", *_STATES, *more, "gains")
+    members = {"header"} | {f"{name}_{i}" for name in names for i in range(MAX_CLIPS)}
+    arrays = unpacked(path, data, members, "reference")
+    try:
+        return _from_arrays(arrays)
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        rule = f"is damaged or no reference of the suite ({reason})"
+        raise MotionFileError(path, 0, rule) from None
+
+
+def save_reference(path: str | Path, reference: Reference) -> None:
+    """Write `reference`, whole or not at all."""
+    write_bytes(Path(path), reference_bytes(reference))
+
+
+def load_reference(path: str | Path) -> Reference:
+    """The reference in the file `path`; `MotionFileError` names the rule it breaks."""
+    return reference_from_bytes(read_bytes(Path(path)), path)
+
+
+def load_reference_for(path: str | Path, character: Character) -> Reference:
+    """The reference in the file `path`, whose columns are those of a body.
+
+    Raises:
+        MotionFileError: The file breaks a rule.
+        ConfigError: As `check_joints`.
+    """
+    reference = load_reference(path)
+    check_joints(reference, character)
+    if not reference.joints:
+        log.warning(
+            "%s: names no joints; its columns are taken in the order of %s: %s",
+            path, character.name, ", ".join(character.joint_names),
+        )  # fmt: skip
+    return reference
+
+
+def check_joints(reference: Reference, character: Character) -> None:
+    """Refuse a reference whose columns are of other joints than the body's.
+
+    Raises:
+        ConfigError: They are, by its names; without names nothing is refused.
+    """
+    if reference.joints in ((), character.joint_names):
+        return
+    pairs = zip_longest(reference.joints, character.joint_names, fillvalue="none")
+    at, (found, own) = next((i, p) for i, p in enumerate(pairs) if p[0] != p[1])
+    raise ConfigError(
+        f"reference {reference.name}: its joint {at} is {found}, that of {character.name} is "
+        f"{own}: its columns are in another order, or of another body"
+    )
+
+
+def is_reference(path: str | Path) -> bool:
+    """Whether the file `path` is a prepared reference rather than a clip."""
+    if Path(path).suffix.lower() != ".npz":
+        return False
+    return f'"format": "{FORMAT}"'.encode() in read_bytes(Path(path))[:4096]
+
+
+def _from_arrays(arrays: dict[str, NDArray[Any]]) -> Reference:
+    header = json_value(arrays["header"].tobytes())
+    version = header.get("version")
+    if header.get("format") != FORMAT or version not in (VERSION, CLIP_VERSION):
+        raise ValueError(
+            f"format is not {FORMAT!r} version {VERSION} or {CLIP_VERSION}"
+        )
+    for name, array in arrays.items():
+        if name != "header" and not np.isfinite(array).all():
+            raise ValueError(f"{name} is not finite")
+    rows, periodic = header["gaits"], version == VERSION
+    most = MAX_GAITS if periodic else MAX_CLIPS
+    if not isinstance(rows, list) or not 1 <= len(rows) <= most:
+        raise ValueError(f"expected 1 to {most} {'gaits' if periodic else 'clips'}")
+    gaits = tuple(_gait(arrays, i, row, periodic) for i, row in enumerate(rows))
+    if periodic:
+        _check_cycles(gaits)
+    dt = float(header["control_dt"])
+    if not 0.0 < dt < 1.0:
+        raise ValueError(f"control_dt = {dt}")
+    joints = header.get("joints", [])
+    if not isinstance(joints, list) or any(type(name) is not str for name in joints):
+        raise ValueError("joints are no list of names")
+    name, character = str(header["name"]), str(header["character"])
+    return Reference(name, character, dt, gaits, tuple(joints))
+
+
+def _check_cycles(gaits: Sequence[ReferenceMotion]) -> None:
+    """`ValueError` for gaits that cannot be blended."""
+    if len({len(gait.table.qpos) for gait in gaits}) > 1:
+        raise ValueError("gaits have different numbers of phases")
+    moved = {
+        None if gait.controller is None else tuple(gait.controller.dofs)
+        for gait in gaits
+    }
+    if len(moved) > 1:
+        raise ValueError("balance controllers of the gaits move different joints")
+    speeds = [gait.table.speed for gait in gaits]
+    if sorted(speeds) != speeds:
+        raise ValueError("gaits are not of ascending speed")
+
+
+def _gait(
+    arrays: dict[str, NDArray[Any]], i: int, row: dict[str, Any], periodic: bool
+) -> ReferenceMotion:
+    stride = arrays[f"stride_{i}"]
+    qpos, qvel, torque = (arrays[f"{name}_{i}"] for name in _STATES)
+    period = float(row["period"])
+    if not 0.0 < period <= 60.0:
+        raise ValueError(f"period = {period}")
+    samples = len(qpos) if qpos.ndim == 2 else 0
+    if samples < 1 or stride.shape != (3,) or qvel.shape != torque.shape:
+        raise ValueError("tables of the wrong shape")
+    if qvel.ndim != 2 or len(qvel) != samples:
+        raise ValueError("tables of different length")
+    controller = None
+    if row["dofs"] is not None:
+        dofs = np.array(row["dofs"], dtype=np.int64)
+        gains = arrays[f"gains_{i}"]
+        if gains.ndim != 3 or gains.shape[1] != len(dofs) or not len(gains):
+            raise ValueError("gains of the wrong shape")
+        if dofs.min() < 6 or dofs.max() >= qvel.shape[1]:
+            raise ValueError("gains move degrees of freedom that are not joints")
+        controller = BalanceController(gains, dofs, periodic=periodic)
+    aim, captured = (
+        _table_like(qpos, qvel, arrays, f"{kind}_{{}}_{i}", (period, stride, periodic))
+        for kind in _MORE
+    )
+    report = {str(name): float(value) for name, value in row["report"].items()}
+    table = ReferenceTable(
+        period, stride, qpos, qvel, torque, periodic=periodic, aim=aim
+    )
+    return ReferenceMotion(
+        table, controller, report, str(row.get("name", "")), captured
+    )
+
+
+def _table_like(
+    qpos: Floats,
+    qvel: Floats,
+    arrays: dict[str, NDArray[Any]],
+    name: str,
+    times: tuple[float, Floats, bool],
+) -> ReferenceTable | None:
+    """A further table whose arrays are called `name` and that is as large as the first."""
+    if name.format("qpos") not in arrays:
+        return None
+    positions, rates, torque = (arrays[name.format(kind)] for kind in _STATES)
+    if positions.shape != qpos.shape or not rates.shape == torque.shape == qvel.shape:
+        raise ValueError(f"{name.format('qpos')}: tables of different shapes")
+    period, stride, periodic = times
+    return ReferenceTable(period, stride, positions, rates, torque, periodic=periodic)

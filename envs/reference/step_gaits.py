@@ -20,7 +20,8 @@ from ambulo.envs.reference.joint_positions import (
     motion_of_positions,
     qpos_of,
 )
-from ambulo.envs.reference.legs import WIDTH, Legs, ankle_places, legs_of, set_feet
+from ambulo.envs.reference.leg_kernels import Legs
+from ambulo.envs.reference.legs import WIDTH, ankle_places, legs_of, set_feet
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.soles import DEPTH, GRAVITY, sole_places
 from ambulo.motion.gaits.variants import FOOT_SHARE

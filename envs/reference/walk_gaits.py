@@ -16,26 +16,26 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import (
     STEPPING,
     WALKING,
     cycle_steps,
 )
-from ambulo.envs.reference.captured import source_cycle
 from ambulo.envs.reference.clips.survival import PUSHED, Trial, best_feedback
+from ambulo.envs.reference.cycles.building import gait_of, stabilized
+from ambulo.envs.reference.cycles.captured import source_cycle
+from ambulo.envs.reference.cycles.prepare import (
+    PreparedCycle,
+    made_cycle,
+    physical_cycle,
+)
 from ambulo.envs.reference.foot_steering import mid_stance
 from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.envs.reference.legs import WIDTH, ankle_places, legs_of
-from ambulo.envs.reference.prepare import PreparedCycle, made_cycle, physical_cycle
-from ambulo.envs.reference.reference import (
-    Gait,
-    Reference,
-    gait_of,
-    matching_dofs,
-    stabilized,
-)
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.reference.step_gaits import (
     SAMPLES,
@@ -190,7 +190,7 @@ def walk_reference(
     return Reference.of(name, character, control_dt, gaits)
 
 
-def _pace(gait: Gait) -> float:
+def _pace(gait: ReferenceMotion) -> float:
     """Speed of a gait, alike of all that stay in place, [m/s]."""
     return round(gait.table.speed, 3)
 
@@ -239,7 +239,7 @@ def _stepping_reference(options: Options) -> Reference:
     return Reference.of("steps", character, control_dt, sorted(gaits, key=_pace))
 
 
-def _held(gait: Gait, options: Options) -> Gait:
+def _held(gait: ReferenceMotion, options: Options) -> ReferenceMotion:
     """A gait with the controller that holds most bodies, by `STEPS_TRIAL`."""
     character, joints, control_dt = options
     dofs = matching_dofs(character, joints)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.state_arrays import Arrays, NamedState
 
 CLOSE = 1e-6

@@ -13,7 +13,7 @@ import mujoco
 from mujoco.batch import Batch
 from numpy.typing import NDArray
 
-from ambulo.configs.locomotion import Backend
+from ambulo.configs.locomotion_env import Backend
 
 
 class Physics(Protocol):

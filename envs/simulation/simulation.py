@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import Backend
+from ambulo.configs.locomotion_env import Backend
 from ambulo.envs.characters.character import Character
 from ambulo.envs.simulation.physics import Physics, make_physics
 from ambulo.envs.simulation.tangent import Tangent

@@ -12,7 +12,7 @@ from scipy.ndimage import gaussian_filter
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import Course as CourseKind
+from ambulo.configs.locomotion_env import Course as CourseKind
 from ambulo.envs.characters.character import Character
 
 SIZE = 80.0

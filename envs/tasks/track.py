@@ -22,7 +22,7 @@ from ambulo.envs.reference.clips.clip_library import (
 from ambulo.envs.reference.clips.clip_teaching import ClipTeaching, clip_teaching
 from ambulo.envs.reference.clips.whole_body_control import TrackSupport
 from ambulo.envs.reference.gaits import Gaits, NoGaits
-from ambulo.envs.reference.reference import Gait, Reference
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.frames import into_frame, into_frames
 from ambulo.envs.simulation.simulation import TorqueMotors
@@ -278,7 +278,7 @@ class TrackBatch(ClipFollower):
 
 
 def _shown_tables(
-    clips: Mapping[str, Gait], *, captured: bool
+    clips: Mapping[str, ReferenceMotion], *, captured: bool
 ) -> tuple[dict[str, ReferenceTable], Ints]:
     """Reference tables by name, fitted clips before captured ones, and each clip's index."""
     tables = {name: gait.table for name, gait in clips.items()}

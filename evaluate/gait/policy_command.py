@@ -8,9 +8,12 @@ from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.presets.locomotion import preset
-from ambulo.envs.reference.reference import Reference, reference_from_bytes
-from ambulo.envs.reference.reference_file import load_reference
+from ambulo.configs.presets import LOCOMOTION_PRESETS
+from ambulo.envs.reference.reference import (
+    Reference,
+    load_reference,
+    reference_from_bytes,
+)
 from ambulo.evaluate.gait.policy_scores import (
     GaitPolicyScores,
     drawn_bodies,
@@ -89,7 +92,7 @@ def run_reference(request: EvalRequest) -> EvalOutcome:
     import_mujoco()
     file = request.model_file
     reference = load_reference(file)
-    config = preset("gait")
+    config = LOCOMOTION_PRESETS.load("gait")
     body = config.environment.character
     if reference.character != body or reference.controller is None:
         raise ModelFileError(f"{file}: no balance controller of {body}")

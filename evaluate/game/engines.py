@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.configs.agent_spec import ActionSpec, AgentSpec, ObservationSpec
+from ambulo.configs.agent_spec import AgentSpec
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.godot import GameConfig
 from ambulo.envs.godot.agents.game import Game, GameStep
 from ambulo.envs.godot.agents.game_batch import GameBatch
 from ambulo.envs.godot.agents.link import GameSettings
-from ambulo.envs.godot.agents.spec import AgentKind, Rows
+from ambulo.envs.godot.agents.spec import Rows
 from ambulo.envs.godot.agents.wire import Restarts
 from ambulo.evaluate.game.agents import AgentsBatch
 
@@ -41,7 +41,7 @@ class KindsBatch(GameBatch):
         teams: dict[str, int] = {}
         for own in game.spec.kinds:
             name = own.name.partition(TEAM)[0]
-            spec = spec_of(own, name)
+            spec = own.spec.replace(name=name)
             if found.setdefault(name, spec) != spec:
                 raise ConfigError(
                     f"scene {game.spec.scene}: kind {own.name!r} is another team of "
@@ -130,27 +130,6 @@ class KindsBatch(GameBatch):
         """Clip the actions of each kind to its bounds; NaN stays."""
         rows = np.maximum(np.asarray(actions, np.float32), self._least)
         return np.minimum(rows, self._most, out=rows)
-
-
-def spec_of(kind: AgentKind, name: str) -> AgentSpec:
-    """Return what agents of a kind of a game observe and do, as policies have it."""
-    return AgentSpec(
-        name=name,
-        observation=tuple(
-            ObservationSpec(
-                name=part.name,
-                shape=part.shape if part.picture else (part.size,),
-                high=part.high if part.picture else 1.0,
-            )
-            for part in kind.observation
-        ),
-        action=tuple(
-            ActionSpec(name=part.name, choices=part.choices)
-            if part.choices
-            else ActionSpec(name=part.name, size=part.size)
-            for part in kind.action
-        ),
-    )
 
 
 def open_agents(

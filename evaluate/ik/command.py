@@ -10,10 +10,7 @@ import numpy as np
 
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.generated_walks import SOURCE, generated_walks
-from ambulo.evaluate.ik.data import MASKS, Poses
-from ambulo.evaluate.ik.scores import PoseErrors, pose_errors
+from ambulo.evaluate.ik.scores import MASKS, PoseErrors, pose_errors
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.evaluate.shared.result import (
     POLICY,
@@ -29,6 +26,7 @@ from ambulo.ik.solver.features import root_frame
 from ambulo.ik.solver.network import IKNetwork, load_ik_network
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.solver.targets import Targets
+from ambulo.motion.gaits.generated_walks import SOURCE, generated_walks
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
@@ -178,12 +176,12 @@ def _captured(network: IKNetwork, name: str, request: EvalRequest) -> KnownPoses
         raise ModelFileError(
             f"{name}: no poses of {', '.join(tested) or 'test people'}"
         )
-    poses = Poses(part, network.rig, IKRunConfig(), mirror=False)
-    chosen = np.unique(
-        np.linspace(0, len(poses) - 1, request.episodes).astype(np.int64)
-    )
+    chosen = np.unique(np.linspace(0, len(part) - 1, request.episodes).astype(np.int64))
     about = f"poses of {', '.join(tested)}, not trained on"
-    return KnownPoses(about, poses.pose(chosen))
+    root, rotations = (
+        values[chosen].astype(np.float64) for values in (part.root, part.rotations)
+    )
+    return KnownPoses(about, Pose(root, rotations))
 
 
 def _rows(errors: Mapping[str, Mapping[str, PoseErrors]]) -> Iterator[dict[str, Any]]:

@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Floats
 from ambulo.ik.limits import violation
 from ambulo.ik.pose import Pose, fk
-from ambulo.ik.rig import Rig
+from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_angle
+
+MASKS: dict[str, tuple[str, ...]] = {
+    "all": TARGETS,
+    "effectors": TARGETS[:-1],
+    "trackers": ("Head", "LeftHand", "RightHand"),
+}
+"""The sets of targets that networks are judged with."""
 
 MILLIMETRE, HALF_DEGREE = 0.001, 0.5
 """A target is met within these, [m] and [deg]."""

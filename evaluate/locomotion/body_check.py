@@ -25,7 +25,7 @@ from ambulo.envs.characters.registry import (
     load_character,
 )
 from ambulo.envs.reference.clips.survival import push_scale
-from ambulo.envs.reference.reference import standing_positions
+from ambulo.envs.reference.standing import standing_positions
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     bodies,

@@ -12,7 +12,7 @@ from rich.console import Console
 from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ConfigError, ModelFileError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.reference import Reference
 from ambulo.evaluate.locomotion.evaluation import (
@@ -23,6 +23,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     baselines_of,
     episode_numbers,
     evaluate,
+    stored_references,
 )
 from ambulo.evaluate.locomotion.figures import (
     draw_gait,
@@ -59,7 +60,6 @@ from ambulo.evaluate.locomotion.scores import (
     record_rows,
     score,
 )
-from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.evaluate.locomotion.trials import (
     check_walker,
     run_trials,

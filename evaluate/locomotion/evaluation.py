@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,11 +18,14 @@ from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.locomotion.extra_parts import history_part, mode_part
 from ambulo.envs.locomotion.protocol import WalkerBatch
-from ambulo.envs.reference.reference import Reference
+from ambulo.envs.reference.reference import Reference, reference_from_bytes
 from ambulo.envs.simulation.variants import NOMINAL, Variant
 from ambulo.evaluate.locomotion.recording import Recorder, Recording, joined
 from ambulo.evaluate.shared.rollout import rollout
 from ambulo.muscle.muscle_nn import MuscleNN
+
+if TYPE_CHECKING:
+    from ambulo.policies.agents.locomotion import LocomotionModel
 
 Progress = Callable[[str, int], None]
 """Called with a subject's name and the number of its episodes that have just ended."""
@@ -72,6 +75,13 @@ class LocomotionSubject:
         if self.actor is None:
             return np.zeros((batch.num_envs, batch.action_size), np.float32)
         return self.actor.act(batch.obs, deterministic=self.deterministic)
+
+
+def stored_references(model: LocomotionModel, source: str) -> tuple[Reference, ...]:
+    """Return the references in a model file; errors begin with `source`."""
+    from ambulo.policies.agents.locomotion import references_of
+
+    return tuple(reference_from_bytes(data, source) for data in references_of(model))
 
 
 def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:

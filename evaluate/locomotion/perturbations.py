@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from ambulo.configs.locomotion import Course as Kind
 from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import Course as Kind
 from ambulo.configs.variation import VariationConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.simulation.terrain import RAMP, Course

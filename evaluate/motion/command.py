@@ -11,7 +11,6 @@ import numpy as np
 from ambulo.common.console import bars
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.evaluate.generated_walks import SOURCE, generated_walks
 from ambulo.evaluate.motion.baselines import SIMPLE
 from ambulo.evaluate.motion.evaluation import EvalData, WindowPlan, evaluate
 from ambulo.evaluate.motion.metrics import HORIZONS_MS
@@ -31,6 +30,7 @@ from ambulo.motion import human23
 from ambulo.motion.datasets.clips import Clip
 from ambulo.motion.datasets.prepare import prepare_clips
 from ambulo.motion.datasets.splits import SPLIT_FILE, Split, load_split
+from ambulo.motion.gaits.generated_walks import SOURCE, generated_walks
 
 if TYPE_CHECKING:
     from ambulo.policies.networks.motion_nn import MotionNN

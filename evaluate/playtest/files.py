@@ -14,9 +14,9 @@ import numpy as np
 
 from ambulo.common.files import without_nan, write_atomic
 from ambulo.configs.arrays import Floats
-from ambulo.evaluate.playtest.bodies import Access
+from ambulo.envs.vr.survey.bodies import Access
+from ambulo.envs.vr.survey.floor import Area, Floor
 from ambulo.evaluate.playtest.comparison import Comparison
-from ambulo.evaluate.playtest.floor import Area, Floor
 from ambulo.evaluate.playtest.heatmaps import HeatMap, MapCells
 from ambulo.evaluate.playtest.problems import Problem, rounded
 from ambulo.evaluate.playtest.result import Playtest

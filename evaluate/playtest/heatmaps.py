@@ -11,9 +11,9 @@ from scipy import ndimage
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import WorldSpec
+from ambulo.envs.vr.survey.floor import Floor
 from ambulo.envs.vr.task.comfort import comfort_score
 from ambulo.envs.vr.task.metrics import Trace
-from ambulo.evaluate.playtest.floor import Floor
 from ambulo.evaluate.playtest.stuck import Stay
 from ambulo.evaluate.vr.scores import EpisodeRecord
 

@@ -19,24 +19,23 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.body.ground_floor import open_ground_floor
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION, RESOLUTION, has_few_cells
-from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layer_field_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.layers import CLEARANCE, SNAP, Field, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
-from ambulo.evaluate.playtest.bodies import LEGS
-from ambulo.evaluate.playtest.floor import Floor
-from ambulo.evaluate.playtest.movers import (
+from ambulo.envs.vr.survey.access import NEAR_PLACE
+from ambulo.envs.vr.survey.bodies import LEGS
+from ambulo.envs.vr.survey.floor import Floor
+from ambulo.envs.vr.survey.movers import (
     clear_of_doors,
     judged_level,
     never_blocked,
 )
-from ambulo.evaluate.playtest.nodes import parts_at
+from ambulo.envs.vr.survey.nodes import parts_at
 
 Plan = Literal["auto", "random"]
 
 MIN_DISTANCE = 2.0
 """Least straight distance of a random journey, unless the level says otherwise, [m]."""
-JITTER = 0.5
-"""Agents begin within this distance of a fixed start, [m]."""
 TURN = np.radians(30.0)
 """Agents look at most so far aside from a fixed heading, [rad]."""
 ROOMY = 0.8
@@ -164,8 +163,8 @@ def own_places(ground: Ground) -> OwnPlaces:
     if level.goal_place is not None:
         goals.append(("goal", level.goal_place))
     goals += [(f"goals[{k}]", goal) for k, goal in enumerate(level.goals)]
-    around = [(key, ground.near(s[:3], JITTER), float(s[3])) for key, s in starts]
-    ends = [(key, goal, len(ground.near(goal, JITTER)) > 0) for key, goal in goals]
+    around = [(key, ground.near(s[:3], NEAR_PLACE), float(s[3])) for key, s in starts]
+    ends = [(key, goal, len(ground.near(goal, NEAR_PLACE)) > 0) for key, goal in goals]
     return OwnPlaces(
         starts=[(places, yaw) for _, places, yaw in around if len(places)],
         goals=np.array([goal for _, goal, fits in ends if fits]).reshape(-1, 3),

@@ -8,10 +8,10 @@ import numpy as np
 
 from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.arrays import Bools, Floats
+from ambulo.envs.vr.survey.storey_plan import storey_level
 from ambulo.evaluate.playtest.heatmaps import HeatMap
 from ambulo.evaluate.playtest.problems import STUCK_SHARE, serious_spots
 from ambulo.evaluate.playtest.result import Playtest
-from ambulo.evaluate.playtest.storey_plan import storey_level
 from ambulo.viz.map_moving import draw_moving, moving_handles
 from ambulo.viz.map_plot import HOLE, MUTED, WALL, draw_level_map
 from ambulo.viz.plots import clean

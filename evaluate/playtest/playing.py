@@ -16,9 +16,9 @@ from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level, with_places
 from ambulo.envs.vr.levels.scene_level import SceneLevel
 from ambulo.envs.vr.planners.planners import PLANNERS
+from ambulo.envs.vr.survey.movers import played_level
 from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
 from ambulo.evaluate.playtest.journeys import Ground, Journey
-from ambulo.evaluate.playtest.movers import played_level
 from ambulo.evaluate.vr.evaluation import run_episodes
 from ambulo.evaluate.vr.scores import EpisodeRecord
 from ambulo.evaluate.vr.subjects import (

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.configs.playtest import Limits
 from ambulo.envs.vr.levels.layers import CLEARANCE
-from ambulo.evaluate.playtest.floor import Area, Floor
+from ambulo.envs.vr.survey.floor import Area, Floor
+from ambulo.envs.vr.survey.movers import waited_for
 from ambulo.evaluate.playtest.journeys import ROOMY, way_on
-from ambulo.evaluate.playtest.limits import Limits
-from ambulo.evaluate.playtest.movers import waited_for
 from ambulo.evaluate.playtest.result import Playtest
 from ambulo.evaluate.playtest.stuck import StuckSpot
 from ambulo.evaluate.shared.intervals import wilson_interval

@@ -9,11 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.playtest import MIN_AREA
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layer_field_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
-from ambulo.evaluate.playtest.bodies import judged_bodies
-from ambulo.evaluate.playtest.floor import Floor
+from ambulo.envs.vr.survey.bodies import judged_bodies
+from ambulo.envs.vr.survey.floor import Floor
+from ambulo.envs.vr.survey.survey import survey
 from ambulo.evaluate.playtest.heatmaps import HeatMap, covered_cells, heat_maps
 from ambulo.evaluate.playtest.journeys import (
     Ground,
@@ -23,12 +25,10 @@ from ambulo.evaluate.playtest.journeys import (
     ground_of,
     own_places,
 )
-from ambulo.evaluate.playtest.limits import MIN_AREA
 from ambulo.evaluate.playtest.measures import MEASURES, Values, journey_values
 from ambulo.evaluate.playtest.playing import Walker, walk
 from ambulo.evaluate.playtest.scenes import SceneSource
 from ambulo.evaluate.playtest.stuck import Stay, StuckSpot, find_spots, find_stays
-from ambulo.evaluate.playtest.survey import survey
 from ambulo.evaluate.shared.result import Metric, measured
 from ambulo.evaluate.vr.scores import EpisodeRecord
 

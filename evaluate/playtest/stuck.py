@@ -11,8 +11,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import pdist
 
 from ambulo.configs.arrays import Floats
+from ambulo.envs.vr.survey.floor import Floor
 from ambulo.envs.vr.task.metrics import Trace
-from ambulo.evaluate.playtest.floor import Floor
 from ambulo.evaluate.vr.scores import EpisodeRecord
 
 STAY_RADIUS = 0.5

@@ -2,7 +2,7 @@
 
 What is measured is what the caller does after each step. VR episodes, of which there are more
 than environments and which engines may break off, are played by `vr.evaluation.run_episodes`;
-episodes of Gymnasium's environments by `minari_data.rollouts`.
+episodes of Gymnasium's environments by `commands.minari_data.rollouts`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ import numpy as np
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
-from ambulo.evaluate.generated_walks import SOURCE, generated_walks
 from ambulo.evaluate.shared.intervals import clip_interval
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (
@@ -41,6 +40,7 @@ from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.ik.trackers.tracks import TrackerTrack, track_of
 from ambulo.motion.datasets.clips import scan_clips
+from ambulo.motion.gaits.generated_walks import SOURCE, generated_walks
 from ambulo.motion.motion import Motion
 from ambulo.policies.agents.body_tracker import load_tracker_network
 from ambulo.policies.kinds.body_tracker import TrackerMetadata

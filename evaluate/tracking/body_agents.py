@@ -21,7 +21,7 @@ from ambulo.envs.reference.clips.clip_library import clip_library
 from ambulo.envs.reference.clips.raw_clip import plain_clip, raw_clip
 from ambulo.envs.reference.clips.read_clips import clip_files
 from ambulo.envs.reference.configured import configured_character
-from ambulo.envs.reference.reference import Gait, Reference
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.envs.tasks.track_body.batch import AnyTrackBody, track_body
 from ambulo.evaluate.tracking.episodes import NEVER
@@ -106,7 +106,7 @@ def captured_clips(
         except MotionError as error:
             left_out.append(str(error))
             continue
-        gaits.append(Gait(planted, None, {}, path.stem, truth))
+        gaits.append(ReferenceMotion(planted, None, {}, path.stem, truth))
     if not gaits:
         raise MotionError("; ".join(left_out) or "clips: there is none")
     found = Reference(

@@ -12,8 +12,7 @@ from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Floats
 from ambulo.envs.reference.configured import configured_character
-from ambulo.envs.reference.reference import Reference
-from ambulo.envs.reference.reference_file import reference_from_bytes
+from ambulo.envs.reference.reference import Reference, reference_from_bytes
 from ambulo.envs.tasks.track_body.batch import AnyTrackBody
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import (

@@ -16,7 +16,7 @@ from ambulo.configs.arrays import Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.configured import check_reference, configured_character
-from ambulo.envs.reference.reference_file import reference_from_bytes
+from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.locomotion.figures import draw_perturbations
 from ambulo.evaluate.locomotion.perturbations import (

@@ -14,7 +14,7 @@ from ambulo.envs.locomotion.observation import AHEAD
 from ambulo.envs.reference.clips.pose_stream import PoseStream
 from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.joint_positions import qpos_of
-from ambulo.envs.reference.reference_file import reference_from_bytes
+from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample

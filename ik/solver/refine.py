@@ -12,8 +12,8 @@ from pydantic import Field
 from ambulo.configs.arrays import Bools, Floats, Ints, short_repr
 from ambulo.configs.base import Config
 from ambulo.configs.errors import IKError
-from ambulo.ik.kernels.refine import refine_batch
 from ambulo.ik.kernels.solve import Body
+from ambulo.ik.kernels.solve_batch import solve_batch
 from ambulo.ik.pose import Pose
 from ambulo.ik.rig import TARGETS, Rig
 from ambulo.ik.solver.targets import Targets
@@ -177,7 +177,7 @@ def refine_in_place(
     missing = np.empty((2, count, rows))
     reached = np.empty((count, rows), dtype=np.bool_)
     taken = np.empty(count, dtype=np.int64)
-    refine_batch(
+    solve_batch(
         kernel_body(rig),
         ORDER,
         config.settings,

@@ -9,7 +9,7 @@ from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.solver import NeuralIKSolver, warm_solver
 from ambulo.policies.files.model_file import ModelFile, load_model
-from ambulo.policies.kinds.neural_ik import IKMetadata
+from ambulo.policies.kinds.ik_training import IKMetadata
 from ambulo.policies.networks.ik_net import IKNet
 
 IKModelFile = ModelFile[IKMetadata]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +21,22 @@ from ambulo.configs.agent_spec import AgentSpec
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.game import GameAgent
 from ambulo.policies.export.graph import (
-    TOLERANCE,
     Arrays,
     Graph,
     Port,
-    port_difference,
+    check_export,
     write_graph,
 )
 from ambulo.policies.export.network_layers import (
     Conv,
     Layer,
     Normalize,
+    actor_modules,
     packed,
     stepped,
     torch_layers,
 )
-from ambulo.policies.export.written import Written, digest, pack, unpack
+from ambulo.policies.export.written import Written, pack_weights, unpack
 from ambulo.policies.files.archive import write_atomic
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.networks.branches import RecurrentActor
@@ -47,9 +48,6 @@ from ambulo.policies.networks.observation_encoder import (
 
 MAGIC = b"AMBULOG1"
 """First bytes of the file; the last one is the version of the format."""
-MAX_WEIGHT = 1e6
-"""Largest weight that the add-on reads."""
-_STEPS, _ROWS = 4, 16
 Floats = NDArray[np.float32]
 
 
@@ -73,11 +71,7 @@ def export_godot(agent: GameAgent, path: Path) -> Written:
         header["agents"].append(row)
         blocks.append(numbers)
         at += numbers.size
-    numbers = np.concatenate(blocks)
-    if not (np.abs(numbers) <= MAX_WEIGHT).all():
-        raise ModelFileError(f"{path}: a weight is larger than {MAX_WEIGHT:g}")
-    header["weights"] = {"numbers": numbers.size, "sha256": digest(numbers)}
-    data = pack(MAGIC, header, numbers)
+    data = pack_weights(MAGIC, header, np.concatenate(blocks), str(path))
     _check(agent, data, str(path))
     write_atomic(path, data)
     return Written((path,))
@@ -136,10 +130,7 @@ def _packed_kind(
     if encoder.columns:
         norm = encoder.normalizer
         numbers = added([Normalize(_array(norm.mean), _array(norm.deviation), LIMIT)])
-    actor = policy.mlp_extractor.actor
-    modules: list[nn.Module] = [*actor] if isinstance(actor, nn.Sequential) else []
-    if isinstance(actor, RecurrentActor):
-        modules = [*actor.first, actor.gru, *actor.rest]
+    modules = actor_modules(policy)
     actions = [part.model_dump(exclude_none=True) for part in spec.action]
     log_std = first + sum(block.size for block in blocks)
     blocks.append(_array(policy.log_std))
@@ -149,7 +140,7 @@ def _packed_kind(
         "action": actions,
         "numbers": numbers,
         "log_std": log_std,
-        "layers": added(torch_layers([*modules, policy.action_net])),
+        "layers": added(torch_layers(modules)),
         "state_size": policy.units,
     }
     return found, np.concatenate(blocks)
@@ -185,25 +176,23 @@ def _picture_layers(picture: PictureEncoder) -> list[Layer]:
 
 
 def _check(agent: GameAgent, data: bytes, source: str) -> None:
-    """Refuse a file that does not act like the policies, over some steps."""
+    """Refuse a file that does not act like the policies."""
     header, numbers = unpack(data)
-    rng = np.random.default_rng(0)
     policies: Iterable[Any] = agent.policy.policies
     for row, spec, policy in zip(header["agents"], agent.kinds, policies, strict=True):
-        module = KindModule(policy)
-        state = np.zeros((_ROWS, policy.units), np.float32)
-        for _ in range(_STEPS if policy.units else 1):
-            obs = _examples(spec, policy, rng, _ROWS)
-            with torch.inference_mode():
-                wanted = module(torch.as_tensor(obs), torch.as_tensor(state))
-            got, state = run_kind(row, numbers, obs, state)
-            port = Port("outputs", (got.shape[1],), "1", "")
-            wrong = port_difference(port, wanted[0].numpy(), got)
-            if not wrong <= TOLERANCE:
-                raise ModelFileError(
-                    f"{source}: the outputs of {spec.name!r} differ from those of the "
-                    f"policy by {wrong:.2g}, at most {TOLERANCE:g} is allowed"
-                )
+        graph = _graph(agent, spec, policy, *_ports(spec, policy))
+        run = partial(_run_parts, row, numbers, policy.units)
+        check_export(graph, run, f"{source}: {spec.name!r}")
+
+
+def _run_parts(
+    row: Mapping[str, Any], numbers: Floats, units: int, *given: Floats
+) -> Arrays:
+    """Return what `run_kind` makes of the inputs of `_graph`."""
+    parts = given[:-1] if units else given
+    obs = np.concatenate([part.reshape(len(part), -1) for part in parts], axis=1)
+    out, after = run_kind(row, numbers, obs, given[-1] if units else obs[:, :0])
+    return (out, after) if units else (out,)
 
 
 class KindModule(nn.Module):
@@ -250,15 +239,23 @@ def export_onnx(agent: GameAgent, path: Path) -> Written:
         ModelFileError: There are several kinds, or it does not act like the policy.
     """
     spec, policy = _only(agent, path)
+    return write_graph(_graph(agent, spec, policy, *_ports(spec, policy)), path)
+
+
+def _ports(
+    spec: AgentSpec, policy: NavigationPolicy
+) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
+    """Return the inputs and outputs of a policy."""
     inputs = tuple(
         Port(part.name, part.shape, "1", "as the agent observes it")
         for part in spec.observation
     )
-    outputs: tuple[Port, ...] = (_outputs(spec, "outputs"),)
+    names = ", ".join(part.name for part in spec.action)
+    outputs = (Port("outputs", (sum(p.outputs for p in spec.action),), "1", names),)
     if policy.units:
         inputs += (Port("state", (policy.units,), "1", "zeros where episodes begin"),)
         outputs += (Port("next_state", (policy.units,), "1", "for the next step"),)
-    return write_graph(_graph(agent, spec, policy, inputs, outputs), path)
+    return inputs, outputs
 
 
 def export_godot_rl(agent: GameAgent, path: Path) -> Written:
@@ -292,13 +289,15 @@ def export_godot_rl(agent: GameAgent, path: Path) -> Written:
         agent, spec, policy, (*inputs, state), (out, replace(state, name="state_outs"))
     )
     module = _GodotRl(spec, policy, mixed)
-
-    def reference(*given: Floats) -> Arrays:
-        with torch.inference_mode():
-            found = module(*map(torch.as_tensor, given))
-        return tuple(part.numpy() for part in found)
-
+    reference = partial(_run_module, module)
     return write_graph(replace(graph, module=module, reference=reference), path)
+
+
+def _run_module(module: nn.Module, *given: Floats) -> Arrays:
+    """Return what a module makes of arrays."""
+    with torch.inference_mode():
+        found = module(*map(torch.as_tensor, given))
+    return tuple(part.numpy() for part in found)
 
 
 class _GodotRl(nn.Module):
@@ -344,18 +343,13 @@ def _graph(
             parts.append(rng.uniform(-0.9, 0.9, shape).astype(np.float32))
         return tuple(parts)
 
-    def reference(*given: Floats) -> Arrays:
-        with torch.inference_mode():
-            found = module(*map(torch.as_tensor, given))
-        return tuple(part.numpy() for part in found)
-
     return Graph(
         kind=agent.metadata.kind,
         module=module,
         inputs=inputs,
         outputs=outputs,
         examples=examples,
-        reference=reference,
+        reference=partial(_run_module, module),
         header={
             "agent": spec.model_dump(mode="json"),
             "num_timesteps": agent.metadata.num_timesteps,
@@ -375,11 +369,6 @@ def _only(agent: GameAgent, path: Path) -> tuple[AgentSpec, NavigationPolicy]:
     policy = agent.policy.policies[0]
     assert isinstance(policy, NavigationPolicy)
     return agent.kinds[0], policy
-
-
-def _outputs(spec: AgentSpec, name: str) -> Port:
-    size = sum(part.outputs for part in spec.action)
-    return Port(name, (size,), "1", ", ".join(part.name for part in spec.action))
 
 
 def _examples(

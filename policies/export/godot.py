@@ -8,8 +8,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.twin import TwinConfig
 from ambulo.configs.vr_bodies import USUAL_EYES
@@ -23,13 +21,11 @@ from ambulo.policies.export.export import (
 )
 from ambulo.policies.export.graph import check_export
 from ambulo.policies.export.network_layers import folded_layers, packed
-from ambulo.policies.export.written import Written, digest, pack, unpack
+from ambulo.policies.export.written import Written, pack_weights, unpack
 from ambulo.policies.files.archive import write_atomic
 
 MAGIC = b"AMBULOP1"
 """First bytes of the file; the last one is the version of the format."""
-MAX_WEIGHT = 1e6
-"""Largest weight that the add-on reads."""
 MEMORIES = ("none", "visits", "map", *PLANNED)
 """Kinds of memory that the add-on computes."""
 
@@ -68,27 +64,15 @@ def export_godot(
             does not act like the agent.
     """
     file = Path(path)
-    data = _pack(agent, file, world, twin)
-    header, weights = unpack(data)
-    check_export(navigation_graph(agent), file_runner(header, weights), str(file))
-    write_atomic(file, data)
-    return Written((file,))
-
-
-def _pack(
-    agent: Agent, file: Path, world: Mapping[str, float], twin: TwinConfig | None
-) -> bytes:
     header = _header(agent, file, world)
     if twin is not None:
         header["twin"] = twin.model_dump(mode="json", include=_TWIN)
     header["layers"], numbers = packed(folded_layers(agent))
-    if not (np.abs(numbers) <= MAX_WEIGHT).all():
-        raise ModelFileError(
-            f"{file}: a weight is not finite, or larger than {MAX_WEIGHT:g}, the most "
-            "that the add-on reads"
-        )
-    header["weights"] = {"numbers": numbers.size, "sha256": digest(numbers)}
-    return pack(MAGIC, header, numbers)
+    data = pack_weights(MAGIC, header, numbers, str(file))
+    run = file_runner(*unpack(data))
+    check_export(navigation_graph(agent), run, str(file))
+    write_atomic(file, data)
+    return Written((file,))
 
 
 def _header(agent: Agent, file: Path, world: Mapping[str, float]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import Agent
+from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.networks.branches import ACTIVATIONS, Branches
 from ambulo.policies.networks.gru import GRU
 
@@ -144,14 +145,19 @@ def folded_layers(agent: Agent) -> list[Layer]:
     """
     check_exportable(agent)
     branches: Branches = agent.policy.mlp_extractor
-    actor = branches.actor
-    modules = [*actor] if isinstance(actor, nn.Sequential) else actor.modules_in_order
-    layers = torch_layers([*modules, agent.policy.action_net])
+    layers = torch_layers(actor_modules(agent.policy))
     first = layers[0]
     assert isinstance(first, Dense)
     assert branches.scales is not None
     weight = first.weight * branches.scales.numpy()
     return [Dense(weight, first.bias, first.activation), *layers[1:]]
+
+
+def actor_modules(policy: NavigationPolicy) -> list[nn.Module]:
+    """Return the layers and activations of the actor, its head last."""
+    actor = policy.mlp_extractor.actor
+    modules = actor.modules_in_order if policy.units else actor
+    return [*modules, policy.action_net]
 
 
 def torch_layers(modules: Sequence[nn.Module]) -> list[Layer]:

@@ -22,6 +22,8 @@ from ambulo.configs.errors import ModelFileError
 
 START = 12
 """Bytes before the header: eight that name the format, and the header's length."""
+MAX_WEIGHT = 1e6
+"""Largest weight of a policy that the add-on reads."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,23 @@ def pack(magic: bytes, header: Mapping[str, Any], numbers: Singles) -> bytes:
     text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
     data = numbers.astype("<f4").tobytes()
     return magic + struct.pack("<I", len(text)) + text + data
+
+
+def pack_weights(
+    magic: bytes, header: Mapping[str, Any], numbers: Singles, source: str
+) -> bytes:
+    """Return a data file of the weights of policies, with their checksum in its header.
+
+    Raises:
+        ModelFileError: A weight is not finite, or larger than `MAX_WEIGHT`.
+    """
+    if not (np.abs(numbers) <= MAX_WEIGHT).all():
+        raise ModelFileError(
+            f"{source}: a weight is not finite, or larger than {MAX_WEIGHT:g}, the most "
+            "that the add-on reads"
+        )
+    weights = {"numbers": numbers.size, "sha256": digest(numbers)}
+    return pack(magic, {**header, "weights": weights}, numbers)
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], Singles]:

@@ -50,7 +50,7 @@ SPEC = ModelSpec(
     kind="gait_reference",
     summary="gait to follow, with its balance controller (not learned)",
     header=ReferenceHeader,
-    loader="ambulo.envs.reference.reference_file:load_reference",
+    loader="ambulo.envs.reference.reference:load_reference",
     headline=_headline,
     formats=("ambulo-reference",),
 )

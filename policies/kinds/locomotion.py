@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 from pydantic import Field
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.locomotion import SUITE_BODIES, LocomotionConfig
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import SUITE_BODIES
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.policies.files.headers import (
     FileHeader,

@@ -122,10 +122,12 @@ class NavigationMetadata(FileHeader):
         import torch
         from gymnasium import spaces
 
+        from ambulo.policies.networks.actor_critic import (
+            NavigationPolicy,
+            navigation_kwargs,
+        )
         from ambulo.policies.networks.locomotion_policy import NoOptimizer, no_learning
-        from ambulo.policies.networks.recurrent import policy_of
 
-        kind, kwargs = policy_of(self.config.network)
         count, size = self.action.size, self.observation_size
         moves: spaces.Space[Any] = spaces.Box(-1.0, 1.0, (count,))
         if self.action.mode == "discrete":
@@ -133,9 +135,10 @@ class NavigationMetadata(FileHeader):
         # A space holds arrays of its size, and a damaged header may say any size.
         unused = spaces.Box(-1.0, 1.0, (1,))
         with torch.random.fork_rng(devices=[]):
-            return kind(
+            return NavigationPolicy(
                 unused, moves, no_learning, optimizer_class=NoOptimizer,
-                scales=torch.ones(inputs or size), actor_size=size, **kwargs,
+                scales=torch.ones(inputs or size), actor_size=size,
+                **navigation_kwargs(self.config.network),
             )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Actor-critic policies for SB3: scaled or encoded inputs, a critic that may see more."""
+"""Actor-critic policies: scaled or encoded inputs, memory, a critic that may see more."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor, nn
 
 from ambulo.configs.agent_spec import ActionSpec
+from ambulo.configs.vr_learning import NavigationNetworkConfig
 from ambulo.policies.networks.action_parts import PartsDistribution
 from ambulo.policies.networks.branches import ACTIVATIONS, Branches
 from ambulo.policies.networks.observation_encoder import ObservationEncoder
@@ -86,7 +87,11 @@ class ActorCritic(ActorCriticPolicy):
         return self._get_action_dist_from_latent(latent)
 
     def means(self, obs: Tensor) -> Tensor:
-        """Mean actions (B, actions), unclipped; `obs` may lack the critic's numbers."""
+        """Mean actions (B, actions), unclipped; `obs` may lack the critic's numbers.
+
+        Raises:
+            TypeError: The actor has a memory; see `mean_step`.
+        """
         latent = self.mlp_extractor.forward_actor(self.extract_features(obs))
         return self._mean(latent)
 
@@ -106,7 +111,10 @@ class ActorCritic(ActorCriticPolicy):
 class NavigationPolicy(ActorCritic):
     """SB3 policy with an asymmetric critic; a Gaussian, classes, or both by named parts.
 
-    Inputs have fixed scales, or an encoder with running statistics and convolutions.
+    Inputs have fixed scales, or an encoder with running statistics and convolutions. With
+    `units` the actor has a gated recurrent unit (GRU), which remembers an episode; the critic
+    has none. States are given and returned: the caller keeps one of `units` numbers for each
+    environment, of zeros where an episode begins.
     """
 
     def __init__(
@@ -211,7 +219,83 @@ class NavigationPolicy(ActorCritic):
             return self._get_action_dist_from_latent(latent).mode()
         return bounded(self.action_net(latent), self.action_bound)
 
+    def mean_step(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
+        """Mean actions (B, actions), unclipped, and next states (B, units)."""
+        if self.units == 0:
+            return self.means(obs), state
+        seen = self.mlp_extractor.seen(self.extract_features(obs))
+        latent, state = self.mlp_extractor.actor(seen, state)
+        return self._mean(latent), state
+
+    def act(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Sampled actions (B, A), values (B, 1), log-probabilities (B,), next states.
+
+        Args:
+            obs: with the critic's numbers, shape (B, size).
+            state: shape (B, units).
+        """
+        if self.units == 0:
+            return *self(obs), state
+        extractor, features = self.mlp_extractor, self.extract_features(obs)
+        latent, state = extractor.actor(extractor.seen(features), state)
+        distribution = self._get_action_dist_from_latent(latent)
+        actions = distribution.get_actions()
+        log_prob = distribution.log_prob(actions)
+        values = self.value_net(extractor.forward_critic(features))
+        shape = self.action_space.shape or ()
+        return actions.reshape(-1, *shape), values, log_prob, state
+
+    def _unrolled(self, obs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
+        """States (T, B, units) after each step of sequences; see `GRU.unroll`."""
+        seen = self.mlp_extractor.seen(self.extract_features(obs))
+        states: Tensor = self.mlp_extractor.actor.unroll(seen, state, starts)
+        return states
+
+    def mean_sequences(self, obs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
+        """Mean actions (T * B, A), unclipped; see `evaluate_sequences`."""
+        states = self._unrolled(obs, state, starts).flatten(0, 1)
+        return self._mean(self.mlp_extractor.actor.rest(states))
+
+    def advanced(self, obs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
+        """States (B, units) after the steps of `obs` (T, B, ...), without gradient.
+
+        `state` (B, units) is before the first one.
+        """
+        if len(obs) == 0:
+            return state
+        with torch.no_grad(), self._rounding(obs):
+            return self._unrolled(obs, state, starts)[-1].float()
+
+    def evaluate_sequences(
+        self, obs: Tensor, actions: Tensor, state: Tensor, starts: Tensor
+    ) -> Evaluation:
+        """As `evaluate_with_route`, of sequences; the results have T * B rows.
+
+        Args:
+            obs: with the critic's numbers, shape (T, B, size).
+            actions: shape (T, B, A), or (T, B) of classes.
+            state: before the first step, shape (B, units).
+            starts: whether an episode begins with a step, shape (T, B).
+        """
+        extractor, flat = self.mlp_extractor, obs.flatten(0, 1)
+        with self._rounding(obs):
+            states = self._unrolled(obs, state, starts).flatten(0, 1)
+            latent = extractor.actor.rest(states)
+            critic = extractor.forward_critic(self.extract_features(flat))
+        return self._evaluated(latent, critic, flat, actions.flatten(0, 1))
+
     def observe(self, obs: Tensor) -> None:
         """Take observations (N, size) into the statistics of the encoder, if there is one."""
         if self.mlp_extractor.encoder is not None:
             self.mlp_extractor.encoder.observe(obs.float())
+
+
+def navigation_kwargs(network: NavigationNetworkConfig) -> dict[str, Any]:
+    """Return the arguments of `NavigationPolicy` that settings choose."""
+    return {
+        "widths": network.net_arch,
+        "activation": network.activation_fn,
+        "action_bound": network.action_bound,
+        "log_std_init": network.log_std_init,
+        "units": network.recurrent,
+    }

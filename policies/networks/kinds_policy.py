@@ -16,7 +16,6 @@ from ambulo.configs.godot import GameNetworkConfig
 from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
 from ambulo.policies.networks.locomotion_policy import NoOptimizer, no_learning
 from ambulo.policies.networks.observation_encoder import ObservationEncoder
-from ambulo.policies.networks.recurrent import RecurrentPolicy
 
 Rows = slice | Tensor
 VALUE_GAIN = 0.01
@@ -108,14 +107,9 @@ class KindsPolicy(BasePolicy):
 
         Recurrent policies act as at the beginning of an episode.
         """
-        if self.units > 0:
-            return self.act(obs, obs.new_zeros(len(obs), self.units))[:3]
-        actions, values, log_probs = self._room(len(obs))
-        for policy, rows, size in self._split(obs[:, 0]):
-            moves, value, log_prob = policy(obs[rows, 1 : 1 + size], deterministic)
-            actions[rows, : moves.shape[1]] = moves
-            values[rows], log_probs[rows] = value, log_prob
-        return actions, values, log_probs
+        state = obs.new_zeros(len(obs), self.units)
+        actions, values, log_probs, _ = self.act(obs, state)
+        return (self.means(obs) if deterministic else actions), values, log_probs
 
     def predict_values(self, obs: Tensor) -> Tensor:
         """Values (B, 1)."""
@@ -140,12 +134,8 @@ class KindsPolicy(BasePolicy):
         return values, log_probs, entropies
 
     def means(self, obs: Tensor) -> Tensor:
-        """Means and likeliest choices (B, width)."""
-        actions = self._room(len(obs))[0]
-        for policy, rows, size in self._split(obs[:, 0]):
-            moves = policy.means(obs[rows, 1 : 1 + size])
-            actions[rows, : moves.shape[1]] = moves
-        return actions
+        """Means and likeliest choices (B, width), as at the beginning of an episode."""
+        return self.mean_step(obs, obs.new_zeros(len(obs), self.units))[0]
 
     def observe(self, obs: Tensor) -> None:
         """Take observations (N, size) into the running statistics."""
@@ -153,12 +143,7 @@ class KindsPolicy(BasePolicy):
             policy.observe(obs[rows, 1 : 1 + size])
 
     def act(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Sampled actions, values, log-probabilities and next states; see `RecurrentPolicy`.
-
-        Without units the states (B, 0) are given back.
-        """
-        if self.units == 0:
-            return *self(obs), state
+        """Sampled actions, values, log-probabilities, next states; see `NavigationPolicy`."""
         actions, values, log_probs = self._room(len(obs))
         after = torch.zeros_like(state)
         for policy, rows, size in self._split(obs[:, 0]):
@@ -171,8 +156,6 @@ class KindsPolicy(BasePolicy):
 
     def mean_step(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
         """Means and likeliest choices (B, width), and next states (B, units)."""
-        if self.units == 0:
-            return self.means(obs), state
         actions, after = self._room(len(obs))[0], torch.zeros_like(state)
         for policy, rows, size in self._split(obs[:, 0]):
             moves, after[rows] = policy.mean_step(obs[rows, 1 : 1 + size], state[rows])
@@ -180,7 +163,7 @@ class KindsPolicy(BasePolicy):
         return actions, after
 
     def advanced(self, obs: Tensor, state: Tensor, starts: Tensor) -> Tensor:
-        """States (B, units) after the steps of `obs` (T, B, size); see `RecurrentPolicy`."""
+        """States (B, units) after the steps of `obs` (T, B, size); see `NavigationPolicy`."""
         if len(obs) == 0:
             return state
         after = torch.zeros_like(state)
@@ -232,8 +215,7 @@ def _policy(kind: AgentSpec, network: GameNetworkConfig) -> NavigationPolicy:
         layers=network.convolutions,
         features=network.picture_features,
     )
-    make = RecurrentPolicy if network.recurrent > 0 else NavigationPolicy
-    policy = make(
+    policy = NavigationPolicy(
         spaces.Box(-np.inf, np.inf, (size,), np.float32),
         spaces.Box(-np.inf, np.inf, (kind.action_width,), np.float32),
         no_learning,

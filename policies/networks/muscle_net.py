@@ -10,8 +10,15 @@ from torch import Tensor, nn
 
 from ambulo.configs.arrays import Singles
 from ambulo.configs.muscle import MuscleNNConfig
-from ambulo.muscle.muscle_nn import LEAK, OFFSET, SLACK, SOFT, MuscleNN, Scales
-from ambulo.muscle.sampling import ReducedPattern
+from ambulo.muscle.muscle_nn import (
+    LEAK,
+    OFFSET,
+    SLACK,
+    SOFT,
+    MuscleNN,
+    ReducedPattern,
+    Scales,
+)
 
 
 class MuscleNet(nn.Module):

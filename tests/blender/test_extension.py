@@ -99,7 +99,7 @@ def test_compiling_ahead_fills_the_cache(tmp_path, monkeypatch):
     process = compile_ahead.start()
     assert process is not None
     assert process.wait(timeout=900) == 0
-    assert list(tmp_path.rglob("refine.refine_batch-*.nbi"))
+    assert list(tmp_path.rglob("solve_batch.solve_batch-*.nbi"))
 
 
 @pytest.mark.slow

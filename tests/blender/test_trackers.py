@@ -17,7 +17,6 @@ from ambulo_ik.session import SESSION, bound_to
 from ambulo_ik.tracking import shape_on
 from mathutils import Quaternion, Vector
 
-from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.pose import fk
 from ambulo.ik.rig import TARGETS
 from ambulo.ik.solver.targets import Targets
@@ -26,6 +25,7 @@ from ambulo.ik.trackers.recording import Recording, write_recording
 from ambulo.ik.trackers.rig_poses import recording_on_rig, rig_targets
 from ambulo.ik.trackers.session import track_recording
 from ambulo.ik.trackers.shape import BodyShape
+from ambulo.motion.gaits.generated_walks import generated_walks
 
 ops = bpy.ops
 THREE = ("Head", "LeftHand", "RightHand")

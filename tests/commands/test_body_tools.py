@@ -16,7 +16,7 @@ from ambulo.commands.body.check import BodyTestFlags, show
 from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.offscreen import gl_backend
-from ambulo.envs.reference.reference import standing_positions
+from ambulo.envs.reference.standing import standing_positions
 from ambulo.evaluate.locomotion.body_check import (
     BodyCheck,
     RoleCheck,

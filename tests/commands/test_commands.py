@@ -10,7 +10,7 @@ import pytest
 
 from ambulo import cli
 from ambulo.command_table import ALIASES, TRAIN
-from ambulo.configs.presets.vr import PRESETS, preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import level_data, level_schema, load_levels
@@ -22,11 +22,11 @@ def test_presets_are_listed_and_printed(capsys: pytest.CaptureFixture[str]) -> N
     lines = capsys.readouterr().out.splitlines()
     listed = [line.split()[0] for line in lines]
     assert [name for name in listed if name.startswith("vr/")] == [
-        f"vr/{name}" for name in PRESETS
+        f"vr/{name}" for name in VR_PRESETS
     ]
     assert {"motion/shipped", "ik/published", "gait/fast"} < set(listed)
     assert cli.main(["presets", "quick_test"]) == 0
-    assert capsys.readouterr().out == preset("quick_test").to_json()
+    assert capsys.readouterr().out == VR_PRESETS.load("quick_test").to_json()
     assert cli.main(["presets", "motion/quick_test"]) == 0
     assert json.loads(capsys.readouterr().out)["model"]["mode"] == "mlp"
 

@@ -14,7 +14,7 @@ from fixtures.swaying import swaying
 from ambulo.commands.fit import main
 from ambulo.envs.characters.character import human23
 from ambulo.envs.reference.joint_positions import motion_of_positions
-from ambulo.envs.reference.reference_file import load_reference
+from ambulo.envs.reference.reference import load_reference
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.motion import Motion
 

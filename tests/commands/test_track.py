@@ -9,9 +9,9 @@ import pytest
 
 import ambulo
 from ambulo import cli
-from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.trackers.record_motion import record_motion
 from ambulo.ik.trackers.recording import read_recording, write_recording
+from ambulo.motion.gaits.generated_walks import generated_walks
 from ambulo.motion.motion import Motion
 
 

@@ -15,7 +15,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch
-from ambulo.envs.reference.reference import Gait, Reference
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.muscle.actuation import MuscleActuation
@@ -150,7 +150,9 @@ def still_legs(**settings: Any) -> LocomotionBatch:
     qpos[:, 2] = 0.945
     still = np.zeros((8, model.nv))
     table = ReferenceTable(1.0, np.zeros(3), qpos, still, still)
-    reference = Reference("still", "myolegs", 1.0 / 30.0, (Gait(table, None, {}),))
+    reference = Reference(
+        "still", "myolegs", 1.0 / 30.0, (ReferenceMotion(table, None, {}),)
+    )
     legs = {"character": "myolegs", "actuation": "muscle", "balance_law": False}
     config = LocomotionConfig().override("environment", **legs, **settings)
     batch = make_batch(config, 2, seed=0, reference=reference)

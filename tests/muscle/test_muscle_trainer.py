@@ -12,9 +12,9 @@ import pytest
 from ambulo.configs.arrays import Floats
 from ambulo.configs.muscle import MuscleNNConfig, MuscleUpdatesConfig
 from ambulo.muscle.conditions import condition
-from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.muscle.muscle_nn import MuscleNN, group_factors
 from ambulo.muscle.muscles import MuscleLayer
-from ambulo.muscle.sampling import feasible_targets, group_factors, sample_muscles
+from ambulo.muscle.sampling import feasible_targets, sample_muscles
 from ambulo.train.muscle.fitting import Fitting
 from ambulo.train.muscle.trainer import MuscleTrainer
 from ambulo.train.muscle.training import train_muscle_nn

@@ -10,13 +10,12 @@ import pytest
 
 from ambulo.configs.errors import MuscleError
 from ambulo.configs.jobs import here
+from ambulo.muscle.muscle_nn import ReducedPattern, muscle_groups
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import (
-    ReducedPattern,
     _closed,
     _drawn_pose,
     feasible_targets,
-    muscle_groups,
     random_activations,
     sample_muscles,
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ambulo import cli
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.train_vr_navigation import main as train
 
@@ -261,11 +261,11 @@ def test_resume_with_save_config_does_not_train(
 ) -> None:
     run_folder = NavigationRunFolder("runs/a")
     run_folder.checkpoints.mkdir(parents=True)
-    run_folder.describe(preset("quick_test").to_json(), [], 0)
+    run_folder.describe(VR_PRESETS.load("quick_test").to_json(), [], 0)
     code, error = run(["--resume", "runs/a", "--save-config", "c.json"], capsys)
     assert code == 0
     assert "settings written to" in error
-    assert Path("c.json").read_text("utf-8") == preset("quick_test").to_json()
+    assert Path("c.json").read_text("utf-8") == VR_PRESETS.load("quick_test").to_json()
     assert list(run_folder.checkpoints.iterdir()) == []
 
 

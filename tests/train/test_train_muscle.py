@@ -13,25 +13,22 @@ import torch
 
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import (
-    MYOLEGS,
-    LocomotionConfig,
-    LocomotionEnvironmentConfig,
-)
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import MYOLEGS, LocomotionEnvironmentConfig
 from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.reference import (
-    Gait,
     Reference,
+    ReferenceMotion,
     load_reference,
     save_reference,
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.evaluate.command import main as evaluate
-from ambulo.evaluate.locomotion.task import make_bodies
 from ambulo.muscle.coupling import joint_coupling
 from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
 from ambulo.policies.kinds.locomotion import MUSCLES
+from ambulo.train.locomotion.bodies import make_bodies
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, muscles_of
 from ambulo.train.train_locomotion import main as train
 
@@ -49,7 +46,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
     still = np.zeros((8, model.nv))
     table = ReferenceTable(1.0, np.zeros(3), qpos, still, still.copy())
     path = tmp_path_factory.mktemp("muscle") / "still.npz"
-    gait = Gait(table, None, {})
+    gait = ReferenceMotion(table, None, {})
     save_reference(path, Reference("still", "myolegs", 1.0 / 30.0, (gait,)))
     return path
 

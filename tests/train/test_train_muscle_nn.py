@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ambulo
-from ambulo.configs.presets.muscle import preset
+from ambulo.configs.presets import MUSCLE_PRESETS
 from ambulo.evaluate.command import main as evaluate
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
@@ -69,7 +69,7 @@ def test_a_run_has_the_weights_of_the_function(tmp_path: Path) -> None:
     from ambulo.envs.characters.registry import load_character
 
     run = run_in(tmp_path, "a", "--seed", "2")
-    config = preset("quick_test").network.replace(
+    config = MUSCLE_PRESETS.load("quick_test").network.replace(
         poses=60, steps=14, batch_size=16, hidden=(16,)
     )
     layer = MuscleLayer(load_character("myolegs").model)
@@ -96,6 +96,9 @@ def test_an_environment_takes_the_file(tmp_path: Path) -> None:
 
 
 def test_the_shipped_preset_has_the_settings_of_the_shipped_network() -> None:
-    shipped, config = ambulo.load("muscle_nn_myolegs", MuscleNN), preset("shipped")
+    shipped, config = (
+        ambulo.load("muscle_nn_myolegs", MuscleNN),
+        MUSCLE_PRESETS.load("shipped"),
+    )
     assert config.training.final_corrections == shipped.config.corrections
     assert config.network == shipped.config.replace(corrections=2)

@@ -23,7 +23,7 @@ from ambulo.ik.solver.network import load_ik_network
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.formats.files import write_motion
 from ambulo.policies.files.model_file import load_model
-from ambulo.policies.kinds.neural_ik import IKMetadata
+from ambulo.policies.kinds.ik_training import IKMetadata
 from ambulo.train.shared.run_folders import IKRunFolder
 from ambulo.train.train_neural_ik import main as train
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ambulo.common.command_line import Arg
-from ambulo.configs.presets.gait import PRESETS
+from ambulo.configs.presets import GAIT_PRESETS
 from ambulo.train.shared.flags import ContinuingFlags
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import GaitRunFolder
@@ -48,7 +48,7 @@ train_forward_gaitnet --fresh --data refined --loss as_documented
 train_forward_gaitnet --resume runs/gait_net_0_20260101-120000
 """
     folder = GaitRunFolder
-    presets = PRESETS
+    presets = GAIT_PRESETS
     resumable = ("patience", "save_every", "device", "output", "threads")
     kept_on_resume = ("fresh", "config", "data", "preset")
     progress = ("steps", "error", "{:.2f}", 1.0)

@@ -11,7 +11,7 @@ from ambulo.common.find_model import find_model
 from ambulo.common.paths import absolute_path, resolve_path
 from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.presets.godot import PRESETS
+from ambulo.configs.presets import GODOT_PRESETS
 from ambulo.train.shared.flags import ActingFlags, Sets
 from ambulo.train.shared.rl_command import RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_folders import GodotRunFolder
@@ -57,7 +57,7 @@ train_godot --eval runs/first/best_models/best_model.zip --episodes 50
 """
     name = "godot"
     folder = GodotRunFolder
-    presets = PRESETS
+    presets = GODOT_PRESETS
     resumable = (
         "total_timesteps", "save_freq", "eval_freq", "eval_episodes",
         "num_workers", "update_threads", "device", "output",

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
-from dataclasses import replace
 
-from rich.console import Console
-
-from ambulo.common.console import announce
 from ambulo.common.paths import typed_command
 from ambulo.configs.godot import GodotConfig
-from ambulo.evaluate.command import publish, request_of
 from ambulo.policies.agents.game import GameModel
 from ambulo.train.godot.training import GodotTraining
-from ambulo.train.shared.rl_results import print_results, write_scores
+from ambulo.train.shared.final_evaluation import evaluate_best
+from ambulo.train.shared.rl_results import print_results, training_facts
 from ambulo.train.shared.rl_run import RLRun
 from ambulo.train.shared.run_folders import GodotRunFolder
 from ambulo.train.shared.run_request import RunRequest
@@ -25,14 +20,7 @@ Request = RunRequest[GodotConfig, GameModel, GodotRunFolder]
 def finish(request: Request, run: RLRun[GodotTraining]) -> None:
     """Evaluate the best model beside the baselines, and print a summary."""
     args, folder = request.args, request.folder
-    announce("evaluating the policy and the baselines ...", args.progress)
-    command = shlex.join([folder.program, *request.arguments])
-    asked = request_of([*_evaluation(request)], command)
-    outcome = asked.kind.evaluate(asked)
-    evaluation = write_scores(run, outcome.evaluation)
-    quiet = Console(stderr=True, quiet=args.progress is False)
-    drawn = replace(outcome, evaluation=evaluation)
-    publish(drawn, folder.path, None, quiet, title=f"{folder.path.name}: training")
+    evaluation = evaluate_best(request, [*_evaluation(request)], training_facts(run))
     program = typed_command("ambulo")
     print_results(
         run,

@@ -6,9 +6,10 @@ import numpy as np
 import torch
 
 from ambulo.configs.errors import IKError
-from ambulo.evaluate.ik.data import MASKS, Poses
+from ambulo.evaluate.ik.scores import MASKS
 from ambulo.ik.rig import EFFECTORS
 from ambulo.train.ik.losses import PoseLoss
+from ambulo.train.ik.poses import Poses
 
 WARN_CM, REFUSE_CM = 1.0, 5.0
 """From these errors on it warns, and refuses to train."""

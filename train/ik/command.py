@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from ambulo.common.command_line import Arg
-from ambulo.configs.presets.ik import PRESETS
+from ambulo.configs.presets import IK_PRESETS
 from ambulo.train.shared.flags import ContinuingFlags, Sets
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import IKRunFolder
@@ -16,8 +16,8 @@ from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
     from ambulo.configs.neural_ik import IKRunConfig
-    from ambulo.evaluate.ik.data import PoseBatch
     from ambulo.policies.agents.ik import IKModelFile  # noqa: F401 (in the bases)
+    from ambulo.train.ik.poses import PoseBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
 KINDS = {"own": "own", "published": "published", "compact": "published_compact"}
@@ -55,7 +55,7 @@ train_neural_ik --fresh --data training_data.npz --network published --epochs 50
 train_neural_ik --resume runs/own_0_20260101-120000
 """
     folder = IKRunFolder
-    presets = PRESETS
+    presets = IK_PRESETS
     resumable = (
         "epochs", "vary_until", "patience", "save_every", "device", "output", "threads",
     )  # fmt: skip
@@ -79,11 +79,11 @@ train_neural_ik --resume runs/own_0_20260101-120000
 
     def build(self, request: Request) -> SupervisedRun[PoseBatch]:
         """Read the poses and make the training."""
-        from ambulo.evaluate.ik.data import Poses
         from ambulo.ik.data.pose_data import check_poses, load_poses
         from ambulo.ik.data.pose_splits import parts_are_people, split_poses
         from ambulo.ik.rig import load_rig
         from ambulo.train.ik.checks import described, judge, kinematics_errors
+        from ambulo.train.ik.poses import Poses
         from ambulo.train.ik.training import IKTask
 
         config = request.config

@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.ik.data import PoseBatch
 from ambulo.ik.rig import Rig
 from ambulo.train.ik.kinematics import (
     Kinematics,
@@ -16,6 +15,7 @@ from ambulo.train.ik.kinematics import (
     matrices_of_rotvec,
     matrices_of_sixd,
 )
+from ambulo.train.ik.poses import PoseBatch
 from ambulo.train.ik.refined import Refined
 
 UNIT = 0.1

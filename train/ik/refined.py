@@ -12,10 +12,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from ambulo.evaluate.ik.data import PoseBatch
 from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.rig import Rig
 from ambulo.train.ik.kinematics import SMALL, matrices_of_quat
+from ambulo.train.ik.poses import PoseBatch
 
 LENGTH = 0.15
 """Weight of a radian, [m], as in `ambulo.ik.solver.refine.RefineConfig`."""

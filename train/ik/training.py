@@ -15,11 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.ik.data import PoseBatch, Poses
 from ambulo.policies.files.model_file import TrainingState
-from ambulo.policies.kinds.neural_ik import IKMetadata
+from ambulo.policies.kinds.ik_training import IKMetadata
 from ambulo.policies.networks.ik_net import IKNet
 from ambulo.train.ik.losses import PoseLoss
+from ambulo.train.ik.poses import PoseBatch, Poses
 from ambulo.train.ik.validation import export, validate
 from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ambulo.evaluate.ik.data import MASKS, Poses
-from ambulo.evaluate.ik.scores import PoseScores, score
+from ambulo.evaluate.ik.scores import MASKS, PoseScores, score
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork, save_ik_network
 from ambulo.policies.networks.ik_net import IKNet
+from ambulo.train.ik.poses import Poses
 
 SAMPLES = 1024
 """Poses that are validated with, evenly spread."""

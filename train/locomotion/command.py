@@ -13,7 +13,7 @@ from ambulo.common.find_model import find_model
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import absolute_path, resolve_path
 from ambulo.configs.errors import ConfigError, ModelFileError, nearest, setting
-from ambulo.configs.presets.locomotion import PRESETS
+from ambulo.configs.presets import LOCOMOTION_PRESETS
 from ambulo.train.shared.flags import ActingFlags, Sets
 from ambulo.train.shared.rl_command import RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_folders import LocomotionRunFolder
@@ -88,7 +88,7 @@ train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
 """
     name = "locomotion"
     folder = LocomotionRunFolder
-    presets = PRESETS
+    presets = LOCOMOTION_PRESETS
     resumable = (
         "total_timesteps", "save_freq", "eval_freq", "eval_episodes", "eval_seconds",
         "num_workers", "update_threads", "num_threads", "device", "output",

@@ -20,18 +20,7 @@ from ambulo.configs.simulation_nn import LocomotionTrainingConfig
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.evaluate.locomotion.cascades import digest_of
-from ambulo.evaluate.locomotion.task import (
-    References,
-    action_names,
-    bytes_of,
-    carried_references,
-    make_bodies,
-    references_for,
-    stored_muscles,
-    stored_references,
-    teacher_of,
-    vector_env,
-)
+from ambulo.evaluate.locomotion.evaluation import stored_references
 from ambulo.muscle.muscle_nn import (
     MuscleNN,
     muscle_nn_bytes,
@@ -51,6 +40,17 @@ from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
 from ambulo.policies.networks.simulation_nn import SimulationNN
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv
+from ambulo.train.locomotion.bodies import (
+    References,
+    action_names,
+    bytes_of,
+    carried_references,
+    make_bodies,
+    references_for,
+    stored_muscles,
+    teacher_of,
+    vector_env,
+)
 from ambulo.train.locomotion.callbacks import LocomotionMetrics, Schedules
 from ambulo.train.locomotion.mirrored import Mirrored
 from ambulo.train.locomotion.muscle_updates import MuscleUpdates, network_of

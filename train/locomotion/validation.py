@@ -11,9 +11,9 @@ from ambulo.configs.arrays import Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.evaluate.locomotion.gait_probe import leg_joints
-from ambulo.evaluate.locomotion.task import References, make_bodies
 from ambulo.evaluate.shared.rollout import rollout
 from ambulo.muscle.muscle_nn import MuscleNN
+from ambulo.train.locomotion.bodies import References, make_bodies
 from ambulo.train.locomotion.muscle_updates import use_network
 
 SEED = 12_345

@@ -11,7 +11,7 @@ from ambulo.common.command_line import Arg
 from ambulo.common.flag_types import Count
 from ambulo.configs.choices import MotionMode
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.presets.motion import PRESETS
+from ambulo.configs.presets import MOTION_PRESETS
 from ambulo.train.shared.flags import RunFlags, Sets
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import MotionRunFolder
@@ -77,7 +77,7 @@ train_motion --bvh_dir DIR --subject_split --test_subjects 02 12 --mode mlp
 train_motion --resume runs/transformer_reg_0_20260101-120000
 """
     folder = MotionRunFolder
-    presets = PRESETS
+    presets = MOTION_PRESETS
     resumable = ("epochs", "patience", "save_every", "device", "output")
     kept_on_resume = ("bvh_dir", "preset", "config")
     progress = ("steps", "joint error", "{:.1f} mm", 1.0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import setting
-from ambulo.configs.presets.muscle import PRESETS
+from ambulo.configs.presets import MUSCLE_PRESETS
 from ambulo.train.shared.flags import RunFlags
 from ambulo.train.shared.jobs import workers_of
 from ambulo.train.shared.run_command import RunCommand
@@ -48,7 +48,7 @@ train_muscle --preset quick_test --steps 100
 train_muscle --resume runs/myolegs_0_20260101-120000
 """
     folder = MuscleRunFolder
-    presets = PRESETS
+    presets = MUSCLE_PRESETS
     resumable = ("save_every", "threads", "output")
     progress = ("steps", "loss", "{:.5f}", 1.0)
     setting_flags: ClassVar[Mapping[str, str]] = {

@@ -6,8 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.configs.muscle import MuscleNNConfig
-from ambulo.muscle.muscle_nn import Scales
-from ambulo.muscle.sampling import ReducedPattern
+from ambulo.muscle.muscle_nn import ReducedPattern, Scales
 from ambulo.policies.networks.muscle_net import MuscleInputs, MuscleNet, activations
 
 INFEASIBLE = 0.25

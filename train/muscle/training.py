@@ -22,14 +22,15 @@ from ambulo.common.signals import StopRequest
 from ambulo.configs.jobs import Apply, here
 from ambulo.configs.muscle import MuscleNNConfig, MuscleRunConfig, MuscleTrainingConfig
 from ambulo.muscle.activation import next_activation, time_constants
-from ambulo.muscle.muscle_nn import MuscleNN, Scales, muscle_nn_bytes, save_muscle_nn
-from ambulo.muscle.muscles import MuscleLayer
-from ambulo.muscle.sampling import (
-    MuscleSamples,
-    feasible_targets,
+from ambulo.muscle.muscle_nn import (
+    MuscleNN,
+    Scales,
     muscle_groups,
-    sample_muscles,
+    muscle_nn_bytes,
+    save_muscle_nn,
 )
+from ambulo.muscle.muscles import MuscleLayer
+from ambulo.muscle.sampling import MuscleSamples, feasible_targets, sample_muscles
 from ambulo.policies.agents.muscle import MuscleCheckpoint
 from ambulo.policies.files.model_file import TrainingState, save_model
 from ambulo.policies.kinds.locomotion import MUSCLES

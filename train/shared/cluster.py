@@ -19,14 +19,14 @@ from typing import Any
 from ambulo.configs.errors import AmbuloError, ConfigError
 from ambulo.train.shared.cluster_guards import (
     ClusterError,
+    cause_of,
     check_cluster,
     dismiss_reapers,
     fate_shared,
+    lost,
     probe_port,
     showing_token,
 )
-
-__all__ = ["Cluster", "ClusterError", "LostWorkerError", "joined", "node_address"]
 
 log = logging.getLogger(__name__)
 
@@ -48,10 +48,6 @@ CHECK_TIME = 25.0
 
 Place = tuple[str, int]
 """A node's identity in the cluster, and a process there."""
-
-
-class LostWorkerError(AmbuloError):
-    """A worker that died: its process, its machine or its memory is gone."""
 
 
 class Cluster:
@@ -129,10 +125,10 @@ class Cluster:
             except errors.GetTimeoutError:
                 self._look()
             except errors.RayTaskError as error:
-                raise _cause_of(error) from None
+                raise cause_of(error) from None
             except errors.RayError as error:
                 self._look()
-                raise _lost(error) from None
+                raise lost(error) from None
 
     def watch(self) -> None:
         """Look at the head node, unless it was seen within `WATCH`.
@@ -341,7 +337,6 @@ def _check_nodes(ray: Any) -> None:
     """Raise `ConfigError` if a machine lacks Ambulo, or has another version."""
 
     def about() -> tuple[str, str]:  # nested, so that it is sent as a whole
-        import sys
 
         python = ".".join(map(str, sys.version_info[:3]))
         try:
@@ -385,25 +380,3 @@ def _on_node(ray: Any, node: str) -> Any:
     """Scheduling strategy of a task that runs on the node `node` alone."""
     place = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy
     return place(node, soft=False)
-
-
-def _cause_of(error: Any) -> BaseException:
-    """Error that a method of a worker raised."""
-    cause = getattr(error, "cause", None)
-    return cause if isinstance(cause, BaseException) else error
-
-
-def _lost(error: Any) -> AmbuloError:
-    """The error of a worker that is gone: with its cause if it could not be made."""
-    text = str(error)
-    missing = next(
-        (line.strip() for line in text.splitlines() if "ModuleNotFoundError" in line),
-        None,
-    )
-    if missing is not None:
-        version = ".".join(map(str, sys.version_info[:3]))
-        return ConfigError(
-            f"a worker cannot be made: {missing}; every machine of the cluster needs the "
-            f"same Ambulo and Python {version}"
-        )
-    return LostWorkerError(text.partition("\n")[0])

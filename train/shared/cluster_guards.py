@@ -1,4 +1,4 @@
-"""Guards against clusters that hang or outlive a program; without ray itself."""
+"""Guards against clusters that hang or outlive a program, and their errors; without ray."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 import ambulo
 from ambulo.configs.errors import AmbuloError, ConfigError
@@ -48,6 +48,10 @@ probe(sys.argv[2])
 
 class ClusterError(AmbuloError):
     """A cluster that cannot be joined or started, or is too small."""
+
+
+class LostWorkerError(AmbuloError):
+    """A worker that died: its process, its machine or its memory is gone."""
 
 
 def probe_port(address: str) -> str:
@@ -192,3 +196,25 @@ def _descendants() -> set[tuple[int, str]]:
         found.update(below)
         left += [pid for pid, _ in below]
     return found
+
+
+def cause_of(error: Any) -> BaseException:
+    """Error that a method of a worker raised."""
+    cause = getattr(error, "cause", None)
+    return cause if isinstance(cause, BaseException) else error
+
+
+def lost(error: Any) -> AmbuloError:
+    """The error of a worker that is gone: with its cause if it could not be made."""
+    text = str(error)
+    missing = next(
+        (line.strip() for line in text.splitlines() if "ModuleNotFoundError" in line),
+        None,
+    )
+    if missing is not None:
+        version = ".".join(map(str, sys.version_info[:3]))
+        return ConfigError(
+            f"a worker cannot be made: {missing}; every machine of the cluster needs the "
+            f"same Ambulo and Python {version}"
+        )
+    return LostWorkerError(text.partition("\n")[0])

@@ -29,13 +29,8 @@ from typing import Any, Literal, Protocol, Self
 from ambulo.common.signals import leaving_cleanly
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.jobs import Play
-from ambulo.train.shared.cluster import (
-    Cluster,
-    LostWorkerError,
-    Place,
-    joined,
-    own_place,
-)
+from ambulo.train.shared.cluster import Cluster, Place, joined, own_place
+from ambulo.train.shared.cluster_guards import LostWorkerError
 
 PATIENCE = 5.0
 """Time for processes to remove incomplete files before they are killed, [s]."""

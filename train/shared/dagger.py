@@ -27,7 +27,7 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.batch import TaskBatch
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.policies.checked_steps import checked_reset, checked_steps
-from ambulo.policies.networks.recurrent import RecurrentPolicy
+from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sequence_record import cut
 
@@ -188,7 +188,7 @@ def teach(
         epochs = config.last_epochs if last else config.epochs
         torch.set_num_threads(threads)
         student.set_training_mode(True)
-        if isinstance(student, RecurrentPolicy):
+        if isinstance(student, NavigationPolicy) and student.units > 0:
             batches = sequence_batches(student, dataset, config.batch_size, sequence)
         else:
             batches = step_batches(student, dataset, config.batch_size, change)
@@ -288,7 +288,7 @@ def step_batches(
 
 
 def sequence_batches(
-    policy: RecurrentPolicy, dataset: DaggerDataset, size: int, length: int
+    policy: NavigationPolicy, dataset: DaggerDataset, size: int, length: int
 ) -> Batches:
     """Return minibatches of `size` steps, in sequences of `length` steps.
 
@@ -318,7 +318,7 @@ def sequence_batches(
 
 
 def states_before(
-    policy: RecurrentPolicy, obs: Tensor, starts: Tensor, length: int
+    policy: NavigationPolicy, obs: Tensor, starts: Tensor, length: int
 ) -> Tensor:
     """States before each sequence, in the order of `cut`, shape (P, units)."""
     state = torch.zeros(obs.shape[1], policy.units, device=obs.device)

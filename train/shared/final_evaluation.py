@@ -11,6 +11,7 @@ from rich.console import Console
 
 from ambulo.common.console import announce
 from ambulo.common.files import write_atomic, write_or_print
+from ambulo.common.run_folder import RunFolder
 from ambulo.evaluate.command import publish, request_of
 from ambulo.evaluate.shared.result import ModelEvaluation, Picture
 from ambulo.evaluate.shared.tables import print_tables
@@ -38,12 +39,7 @@ def evaluate_best(
     asked = request_of(arguments, shlex.join([folder.program, *request.arguments]))
     announce("evaluating the best model ...", args.progress)
     outcome = asked.kind.evaluate(asked)
-    evaluation = replace(
-        outcome.evaluation,
-        model=str(folder.best_model),
-        details={**outcome.evaluation.details, "training": dict(training)},
-    )
-    write_atomic(folder.scores, evaluation.to_json())
+    evaluation = write_scores(folder, outcome.evaluation, training)
     sizes = [
         f"{name} {v}" for name, v in training.items() if isinstance(v, int | float)
     ]
@@ -58,6 +54,19 @@ def evaluate_best(
     announce("drawing the report ...", args.progress)
     publish(drawn, folder.path, None, quiet, title=f"{folder.path.name}: training")
     return evaluation
+
+
+def write_scores(
+    folder: RunFolder, evaluation: ModelEvaluation, training: Mapping[str, Any]
+) -> ModelEvaluation:
+    """Write the final evaluation to the run folder; return it with `details.training`.
+
+    Its format is that of `ambulo eval --json`; its model is the best of the run.
+    """
+    details = {**evaluation.details, "training": dict(training)}
+    written = replace(evaluation, model=str(folder.best_model), details=details)
+    write_atomic(folder.scores, written.to_json())
+    return written
 
 
 def finish(

@@ -27,12 +27,8 @@ from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv, Terminal
 from ambulo.train.shared.callbacks import BoundaryCallback
-from ambulo.train.shared.cluster import (
-    Cluster,
-    ClusterError,
-    LostWorkerError,
-    joined,
-)
+from ambulo.train.shared.cluster import Cluster, joined
+from ambulo.train.shared.cluster_guards import ClusterError, LostWorkerError
 from ambulo.train.shared.gradient_exchange import ExchangeError
 from ambulo.train.shared.learner_state import capture_learner, restore_progress
 from ambulo.train.shared.rl_task import RLTask, WorkerSpec

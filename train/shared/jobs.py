@@ -21,7 +21,7 @@ from ambulo.common.engine_flags import MOST_WORKERS, WorkerFlags
 from ambulo.common.errors import one_line
 from ambulo.configs.errors import AmbuloError, ConfigError, nearest
 from ambulo.configs.jobs import Job, Play, Result, Shared, here
-from ambulo.train.shared.cluster import ClusterError
+from ambulo.train.shared.cluster_guards import ClusterError
 from ambulo.train.shared.crews import Actors, Crew, Event, Processes
 
 log = logging.getLogger(__name__)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
 
-from ambulo.common.files import write_atomic, write_or_print
+from ambulo.common.files import write_or_print
 from ambulo.evaluate.shared.result import ModelEvaluation
 from ambulo.evaluate.shared.tables import print_tables
 from ambulo.train.shared.rl_run import RLRun
@@ -21,17 +20,6 @@ def training_facts(run: RLRun[Any]) -> dict[str, Any]:
         "timesteps": run.num_timesteps,
         "seconds": round(run.seconds, 3),
     }
-
-
-def write_scores(run: RLRun[Any], evaluation: ModelEvaluation) -> ModelEvaluation:
-    """Write the final evaluation to the run folder; return it with its `details`.
-
-    Its format is that of `ambulo eval --json`; `details.training` is about the training.
-    """
-    details = {**evaluation.details, "training": training_facts(run)}
-    written = replace(evaluation, details=details)
-    write_atomic(run.folder.scores, written.to_json())
-    return written
 
 
 def print_results(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from ambulo.common.command_line import Arg
-from ambulo.configs.presets.trackers import PRESETS
+from ambulo.configs.presets import TRACKERS_PRESETS
 from ambulo.train.shared.flags import ContinuingFlags
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_folders import TrackerRunFolder
@@ -55,7 +55,7 @@ train_body_tracker --fresh --data sequences.npz
 train_body_tracker --resume runs/trackers_0_20260101-120000
 """
     folder = TrackerRunFolder
-    presets = PRESETS
+    presets = TRACKERS_PRESETS
     resumable = ("epochs", "patience", "device", "output", "threads")
     kept_on_resume = ("fresh", "preset", "config", "data", "init_from")
     progress = ("steps", "joint error", "{:.2f} cm", 1.0)

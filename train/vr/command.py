@@ -13,7 +13,7 @@ from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.errors import ConfigError, ModelFileError, setting
-from ambulo.configs.presets.vr import PRESETS
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.train.shared.flags import ActingFlags, Sets
 from ambulo.train.shared.resume import ResumePoint, find_resume_point
@@ -69,7 +69,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
 """
     name = "vr_navigation"
     folder = NavigationRunFolder
-    presets = PRESETS
+    presets = VR_PRESETS
     resumable = (
         "total_timesteps", "save_freq", "eval_freq", "eval_episodes",
         "num_workers", "update_threads", "device", "output",

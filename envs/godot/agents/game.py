@@ -341,7 +341,7 @@ class Game(Closing):
 
     def _check_rows(self, index: int, obs: Rows) -> None:
         bad = np.argwhere(~np.isfinite(obs)).tolist()
-        for name, columns in self.spec.kinds[index].columns.items():
+        for name, columns in self.spec.kinds[index].spec.slices().items():
             if bad and columns.start <= bad[0][1] < columns.stop:
                 row, column = bad[0]
                 raise ObservationError(

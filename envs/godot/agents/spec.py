@@ -20,6 +20,7 @@ import numpy as np
 from gymnasium import spaces
 from numpy.typing import NDArray
 
+from ambulo.configs.agent_spec import ActionSpec, AgentSpec, ObservationSpec
 from ambulo.configs.errors import ActionError
 from ambulo.envs.godot.errors import Malformed
 
@@ -27,56 +28,22 @@ Rows = NDArray[np.float32]
 
 
 @dataclass(frozen=True)
-class ObservationPart:
-    """A named part of an observation."""
-
-    name: str
-    shape: tuple[int, ...]
-    picture: bool = False
-    """Bytes (height, width, channels) instead of numbers."""
-    low: float = -np.inf
-    high: float = np.inf
-
-    @property
-    def size(self) -> int:
-        """Numbers of the part."""
-        return prod(self.shape)
-
-    @property
-    def space(self) -> spaces.Box:
-        """The space of the part."""
-        dtype = np.uint8 if self.picture else np.float32
-        return spaces.Box(self.low, self.high, self.shape, dtype)
-
-
-@dataclass(frozen=True)
-class ActionPart:
-    """A named part of an action: `size` numbers in [-1, 1], or one of `choices`."""
-
-    name: str
-    size: int = 1
-    choices: int = 0
-    """Number of choices; 0: the part is continuous."""
-
-    @property
-    def space(self) -> spaces.Box | spaces.Discrete:
-        """The space of the part."""
-        if self.choices:
-            return spaces.Discrete(self.choices)
-        return spaces.Box(-1.0, 1.0, (self.size,), np.float32)
-
-
-@dataclass(frozen=True)
 class AgentKind:
     """All agents of one name, which share a policy."""
 
-    name: str
+    spec: AgentSpec
+    """Its name, and what it observes and does; numbers are flat, pictures are not."""
     agents: tuple[str, ...]
     """Paths of its agents in the scene of one engine."""
-    observation: tuple[ObservationPart, ...]
-    action: tuple[ActionPart, ...]
+    spaces: tuple[spaces.Box, ...]
+    """Space of each part of the observation; pictures are bytes."""
     scripted: bool = False
     """Whether its scripts act by themselves where a row of actions is NaN."""
+
+    @property
+    def name(self) -> str:
+        """Name of the kind."""
+        return self.spec.name
 
     @cached_property
     def count(self) -> int:
@@ -86,54 +53,45 @@ class AgentKind:
     @cached_property
     def observation_size(self) -> int:
         """Numbers of an observation, those of pictures included."""
-        return sum(part.size for part in self.observation)
+        return self.spec.observation_size
 
     @cached_property
     def numbers(self) -> int:
         """Numbers of an observation without its pictures."""
-        return sum(part.size for part in self.observation if not part.picture)
+        parts = self.spec.observation
+        return sum(part.size for part in parts if not part.is_picture)
 
     @cached_property
     def action_size(self) -> int:
         """Numbers of an action."""
-        return sum(part.size for part in self.action)
-
-    @cached_property
-    def columns(self) -> dict[str, slice]:
-        """Where each part of an observation lies in a row."""
-        found, at = {}, 0
-        for part in self.observation:
-            found[part.name] = slice(at, at + part.size)
-            at += part.size
-        return found
+        return self.spec.action_width
 
     @cached_property
     def observation_space(self) -> spaces.Space[Any]:
         """A Box for a single part, else a Dict of them."""
-        if len(self.observation) == 1:
-            return self.observation[0].space
-        return spaces.Dict({part.name: part.space for part in self.observation})
+        if len(self.spaces) == 1:
+            return self.spaces[0]
+        return spaces.Dict(
+            {p.name: s for p, s in zip(self.spec.observation, self.spaces, strict=True)}
+        )
 
     @cached_property
     def action_space(self) -> spaces.Space[Any]:
         """Box if all parts are continuous, Discrete or MultiDiscrete if none is, else Dict."""
-        choices = [part.choices for part in self.action]
-        if not any(choices):
+        parts = self.spec.action
+        choices = [part.choices for part in parts if part.choices is not None]
+        if not choices:
             return spaces.Box(-1.0, 1.0, (self.action_size,), np.float32)
-        if len(choices) == 1:
-            return spaces.Discrete(choices[0])
-        if all(choices):
-            return spaces.MultiDiscrete(choices)
-        return spaces.Dict({part.name: part.space for part in self.action})
+        if len(choices) < len(parts):
+            return spaces.Dict({part.name: _space(part) for part in parts})
+        return _space(parts[0]) if len(parts) == 1 else spaces.MultiDiscrete(choices)
 
     def split(self, rows: Rows) -> Any:
         """Observations of `rows` (N, observation_size) as batches of `observation_space`."""
-        parts = {}
-        for part in self.observation:
-            values = rows[:, self.columns[part.name]].reshape(len(rows), *part.shape)
-            parts[part.name] = (
-                values.astype(np.uint8) if part.picture else values.copy()
-            )
+        parts, columns = {}, self.spec.slices()
+        for part, space in zip(self.spec.observation, self.spaces, strict=True):
+            values = rows[:, columns[part.name]].reshape(len(rows), *space.shape)
+            parts[part.name] = values.astype(space.dtype)
         return parts if len(parts) > 1 else next(iter(parts.values()))
 
     def flatten(self, actions: Any) -> Rows:
@@ -153,13 +111,13 @@ class AgentKind:
             names = ", ".join(self.action_space)
             raise ActionError(f"an action must have the parts {names}")
         parts = []
-        for part in self.action:
+        for part in self.spec.action:
             values = np.asarray(actions[part.name], np.float32)
-            if values.size % part.size:
+            if values.size % part.width:
                 raise ActionError(
-                    f"action '{part.name}': shape {values.shape}, must be (N, {part.size})"
+                    f"action '{part.name}': shape {values.shape}, must be (N, {part.width})"
                 )
-            parts.append(values.reshape(-1, part.size))
+            parts.append(values.reshape(-1, part.width))
         return np.concatenate(parts, axis=1)
 
     def checked(self, actions: NDArray[Any], count: int) -> Rows:
@@ -177,16 +135,15 @@ class AgentKind:
         if not np.isfinite(rows).all():
             raise ActionError("actions must be finite")
         values = rows.astype(np.float32)
-        at = 0
-        for part in self.action:
-            columns = values[:, at : at + part.size]
-            if not part.choices:
+        where = self.spec.action_slices()
+        for part in self.spec.action:
+            columns = values[:, where[part.name]]
+            if part.choices is None:
                 np.clip(columns, -1.0, 1.0, out=columns)
             elif ((columns < 0) | (columns >= part.choices) | (columns % 1 != 0)).any():
                 raise ActionError(
                     f"action '{part.name}': must be an index from 0 to {part.choices - 1}"
                 )
-            at += part.size
         return values
 
 
@@ -248,27 +205,43 @@ def info_names(answer: Any) -> list[list[str]]:
 _INFO = {"success": "is_success"}
 
 
+def _space(part: ActionSpec) -> spaces.Box | spaces.Discrete:
+    """Return the space of a part of an action."""
+    if part.choices is not None:
+        return spaces.Discrete(part.choices)
+    return spaces.Box(-1.0, 1.0, (part.width,), np.float32)
+
+
 def _kind(row: Mapping[str, Any]) -> AgentKind:
-    return AgentKind(
+    boxes = tuple(map(_box, row["observation"]))
+    parts = zip(row["observation"], boxes, strict=True)
+    spec = AgentSpec(
         name=str(row["name"]),
-        agents=tuple(map(str, row["agents"])),
-        observation=tuple(
-            ObservationPart(
-                str(part["name"]),
-                tuple(map(int, part["shape"])),
-                part["dtype"] == "uint8",
-                -np.inf if part["low"] is None else float(part["low"]),
-                np.inf if part["high"] is None else float(part["high"]),
-            )
-            for part in row["observation"]
-        ),
-        action=tuple(
-            ActionPart(
-                str(part["name"]),
-                int(part.get("size", 1)),
-                int(part.get("discrete", 0)),
-            )
-            for part in row["action"]
-        ),
-        scripted=row.get("scripted") is True,
+        observation=tuple(_observed(str(part["name"]), box) for part, box in parts),
+        action=tuple(_action(part) for part in row["action"]),
     )
+    agents = tuple(map(str, row["agents"]))
+    return AgentKind(spec, agents, boxes, row.get("scripted") is True)
+
+
+def _box(part: Mapping[str, Any]) -> spaces.Box:
+    """Return the space of a part of an observation."""
+    low = -np.inf if part["low"] is None else float(part["low"])
+    high = np.inf if part["high"] is None else float(part["high"])
+    kind = np.uint8 if part["dtype"] == "uint8" else np.float32
+    return spaces.Box(low, high, tuple(map(int, part["shape"])), kind)
+
+
+def _observed(name: str, box: spaces.Box) -> ObservationSpec:
+    """Return a part of an observation as policies have it."""
+    if box.dtype == np.uint8:
+        return ObservationSpec(name=name, shape=box.shape, high=float(box.high.flat[0]))
+    return ObservationSpec(name=name, shape=(prod(box.shape),))
+
+
+def _action(part: Mapping[str, Any]) -> ActionSpec:
+    """Return a part of an action: a choice, or numbers."""
+    name, choices = str(part["name"]), int(part.get("discrete", 0))
+    if choices:
+        return ActionSpec(name=name, choices=choices)
+    return ActionSpec(name=name, size=int(part.get("size", 1)))

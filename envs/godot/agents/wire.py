@@ -125,8 +125,8 @@ class _Reader:
         self._byte += own.size
         own = own.reshape(count, width)
         parts, number, byte = [], 0, 0
-        for part in kind.observation:
-            if part.picture:
+        for part in kind.spec.observation:
+            if part.is_picture:
                 parts.append(own[:, byte : byte + part.size].astype(np.float32))
                 byte += part.size
             else:

@@ -18,7 +18,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.joint_positions import body_places
-from ambulo.envs.reference.reference_file import Gait, Reference
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.frames import heading_frames, into_frames
 from ambulo.envs.state_arrays import NamedState
@@ -191,12 +191,12 @@ def _acceleration(qvel: Floats, dt: float) -> Floats:
 
 def named_clips(
     reference: Reference, character: Character, substeps: int
-) -> dict[str, Gait]:
+) -> dict[str, ReferenceMotion]:
     """The clips of a reference by name; its cycles, if it has some, repeated (`unrolled`).
 
     A name that occurs again gets a number.
     """
-    found: dict[str, Gait] = {}
+    found: dict[str, ReferenceMotion] = {}
     for given in reference.gaits:
         gait = given
         if gait.table.periodic:
@@ -211,8 +211,11 @@ def named_clips(
 
 
 def unrolled(
-    gait: Gait, model: mujoco.MjModel, substeps: int, seconds: float = UNROLLED
-) -> Gait:
+    gait: ReferenceMotion,
+    model: mujoco.MjModel,
+    substeps: int,
+    seconds: float = UNROLLED,
+) -> ReferenceMotion:
     """`gait`, a cycle, as a clip of `seconds` with a state for each physics step of `model`.
 
     Args:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ambulo.configs.arrays import Bools
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.clips.fit import Fitted, Progress, fit
@@ -29,7 +29,7 @@ from ambulo.envs.reference.joint_positions import (
     motion_of_positions,
     qpos_of,
 )
-from ambulo.envs.reference.reference_file import Gait, Reference
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.motion.clip_checks import checked_part
@@ -147,7 +147,7 @@ def clip_reference(
             )  # fmt: skip
     name = motion.label
     captured = _until(raw.table, count)
-    gait = Gait(fitted.table, fitted.controller, report, name, captured)
+    gait = ReferenceMotion(fitted.table, fitted.controller, report, name, captured)
     reference = Reference.of(name, character, control_dt, [gait])
     needs = missing_support(raw, motion.fps, part.first)
     return ClipReference(reference, clip, body, falls_at, needs, part.first, motion.fps)

@@ -18,7 +18,7 @@ from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_library import ClipLibrary
-from ambulo.envs.reference.reference_file import Gait
+from ambulo.envs.reference.reference import ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.muscle.spd import SpdController
@@ -64,7 +64,10 @@ class ClipTeaching:
 
 
 def clip_teaching(
-    gaits: Sequence[Gait], library: ClipLibrary, fitted: Ints, character: Character
+    gaits: Sequence[ReferenceMotion],
+    library: ClipLibrary,
+    fitted: Ints,
+    character: Character,
 ) -> ClipTeaching:
     """The feedback of fitted clips, for all clips of a library.
 
@@ -129,7 +132,7 @@ def clip_offsets(
     return np.concatenate([steps, steps[-1:]])
 
 
-def _gains(gait: Gait, knots: int, nv: int) -> NDArray[np.float32]:
+def _gains(gait: ReferenceMotion, knots: int, nv: int) -> NDArray[np.float32]:
     """Feedback gains of a clip at its knots. Shape (knots + 1, nv - 6, 2 nv)."""
     assert gait.controller is not None
     gains, last = gait.controller.gains, len(gait.controller.gains) - 1

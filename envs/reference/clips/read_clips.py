@@ -12,9 +12,9 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.clips.clip_reference import clip_reference
 from ambulo.envs.reference.clips.raw_clip import plain_clip, raw_clip
-from ambulo.envs.reference.reference_file import (
-    Gait,
+from ambulo.envs.reference.reference import (
     Reference,
+    ReferenceMotion,
     is_reference,
     load_reference_for,
 )
@@ -71,7 +71,7 @@ def read_clips(
         MotionFileError: A file that cannot be read.
         MotionError: A motion that cannot be a clip of this body, or no clip at all.
     """
-    gaits: list[Gait] = []
+    gaits: list[ReferenceMotion] = []
     files = clip_files(paths)
     if frames is not None and (len(files) > 1 or fit or is_reference(files[0])):
         raise ConfigError(f"--frames {frames}: is for one motion file")
@@ -95,14 +95,14 @@ def read_clips(
                 table = plain_clip(motion, character)
             else:
                 table = raw_clip(motion, character).table
-            gaits.append(Gait(table, None, {}, path.stem, table))
+            gaits.append(ReferenceMotion(table, None, {}, path.stem, table))
     usable = [gait for gait in gaits if not _falls(gait)]
     if not usable:
         raise MotionError("clips: there is none that the body can do")
     return Reference.of("clips", character, control_dt, usable)
 
 
-def _falls(gait: Gait) -> bool:
+def _falls(gait: ReferenceMotion) -> bool:
     """Whether the fit of a clip says that the body falls; logged."""
     time = gait.report.get("falls_at")
     if time is not None:

@@ -20,7 +20,7 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.clip_library import ClipLibrary
 from ambulo.envs.reference.clips.clip_teaching import clip_offsets, gains_of
 from ambulo.envs.reference.inverse_dynamics import ground_reaction
-from ambulo.envs.reference.reference_file import Gait
+from ambulo.envs.reference.reference import ReferenceMotion
 from ambulo.envs.simulation.tangent import Tangent
 
 State = tuple[Floats, Floats, Floats]
@@ -84,7 +84,10 @@ class TrackSupport:
     """
 
     def __init__(
-        self, library: ClipLibrary, character: Character, gaits: Sequence[Gait]
+        self,
+        library: ClipLibrary,
+        character: Character,
+        gaits: Sequence[ReferenceMotion],
     ) -> None:
         """For a library that begins with the clips of `gaits`; some may be as captured."""
         self._library, self._control = library, WholeBodyControl(character)
@@ -112,7 +115,9 @@ class TrackSupport:
         self._last = qpos.copy(), qvel.copy(), clip.copy(), frame.copy(), out
         return out
 
-    def _own_offsets(self, clip: int, gait: Gait, character: Character) -> Floats:
+    def _own_offsets(
+        self, clip: int, gait: ReferenceMotion, character: Character
+    ) -> Floats:
         """What a clip's own targets add to control at its own states. (knots + 1, nv)."""
         library = self._library
         frame = library.substeps * np.arange(int(library.knots[clip]) + 1)

@@ -12,7 +12,8 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.reference.crouches import RATE, Crouches, depth_for
-from ambulo.envs.reference.legs import ankle_places, stand_over
+from ambulo.envs.reference.leg_kernels import stand_over
+from ambulo.envs.reference.legs import ankle_places
 from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.tasks.walk_commands.arms import ARM, Elbows, LedArms, nearer_hand
 from ambulo.envs.tasks.walk_commands.commands import SETTLING, stands_still

@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.contract import BODY_HEIGHT, BODY_RADIUS, CLIMB_HEIGHT
+from ambulo.envs.vr.levels.layer_field_kernels import SAME_FLOOR, layer_distance
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS, join_diagonals, link, stand
 from ambulo.envs.vr.levels.layer_way_kernels import (
-    SAME_FLOOR,
     descend,
     edge_distances,
     flood,
-    layer_distance,
     part_numbers,
 )
 from ambulo.envs.vr.levels.level import Level

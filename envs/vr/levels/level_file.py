@@ -7,28 +7,48 @@ from __future__ import annotations
 
 import math
 from itertools import pairwise
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Discriminator,
-    FailFast,
     Field,
     StrictBool,
-    StrictFloat,
     StrictStr,
     Tag,
-    WithJsonSchema,
     model_validator,
 )
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.base import Config
-from ambulo.configs.names import LEVEL
 from ambulo.envs.vr.levels.level import MAX_OBSTACLES, Level
+from ambulo.envs.vr.levels.level_numbers import (
+    MAX_KEYFRAMES,
+    MAX_MOVERS,
+    MAX_PEOPLE,
+    MAX_PLACES,
+    HalfSize,
+    Keyframe,
+    Keyframes,
+    Length,
+    Loop,
+    Name,
+    Number,
+    Pair,
+    Phase,
+    Point,
+    Positive,
+    Rectangle,
+    Rows,
+    Triple,
+    WalkerKeyframe,
+    Whole,
+    Yaw,
+    checked_grid,
+    counted,
+)
 from ambulo.envs.vr.levels.moving import (
     Kind,
     Mover,
@@ -44,53 +64,6 @@ from ambulo.envs.vr.levels.surfaces import (
     HeightField,
     Mesh,
 )
-
-MAX_COORDINATE = 1e6
-"""Largest number in a level, [m] or [rad]."""
-MAX_PLACES = 10_000
-"""Largest number of starts, goals or waypoints of a level."""
-MAX_MOVERS = 200
-"""Largest number of movers of a level."""
-MAX_PEOPLE = 200
-"""Largest number of people of a level."""
-MAX_KEYFRAMES = 10_000
-"""Largest number of keyframes of one path."""
-
-
-def _loop(value: object) -> object:
-    if isinstance(value, bool):
-        return "loop" if value else "once"
-    if value != "back_and_forth":
-        raise ValueError('expected true, false or "back_and_forth"')
-    return value
-
-
-def _phase(value: object) -> object:
-    if value is None or (isinstance(value, str) and value != "random"):
-        raise ValueError('expected seconds or "random"')
-    return None if value == "random" else value
-
-
-def _ascending(rows: list[list[float]]) -> list[list[float]]:
-    if rows[0][0] != 0:
-        raise ValueError("[0]: t must begin at 0")
-    for k, (before, after) in enumerate(pairwise(rows)):
-        if after[0] <= before[0]:
-            raise ValueError(f"[{k + 1}]: t must ascend")
-    return rows
-
-
-def _grid(rows: Any) -> Any:
-    lists = isinstance(rows, list | tuple) and all(
-        isinstance(row, list | tuple) for row in rows
-    )
-    widths = [len(row) for row in rows] if lists else []
-    if 2 * sum(widths) > MAX_TRIANGLES:
-        raise ValueError(f"more than {MAX_TRIANGLES} triangles")
-    for k, width in enumerate(widths):
-        if width != widths[0]:
-            raise ValueError(f"[{k}]: expected {widths[0]} numbers, got {width}")
-    return rows
 
 
 def _table(rows: Any, columns: int) -> Floats:
@@ -110,53 +83,6 @@ def _with(key: str, entry: type[Config], other: type[Config]) -> Discriminator:
         return f"({key})" if is_entry else "(path)"
 
     return Discriminator(tag)
-
-
-def _length(least: int, most: int, description: str | None = None) -> Any:
-    return Field(min_length=least, max_length=most, description=description)
-
-
-T = TypeVar("T")
-Rows = Annotated[tuple[T, ...], FailFast()]
-"""A list of any length; only its first error is reported."""
-Number = Annotated[StrictFloat, Field(ge=-MAX_COORDINATE, le=MAX_COORDINATE)]
-Positive = Annotated[StrictFloat, Field(gt=0, le=MAX_COORDINATE)]
-Whole = Annotated[StrictFloat, Field(ge=0, le=MAX_COORDINATE, multiple_of=1)]
-Length = Annotated[Positive, Field(description="[m]")]
-Yaw = Annotated[Number, Field(description="Counter-clockwise, [rad]")]
-Pair = tuple[Number, Number]
-Triple = Annotated[list[Number], _length(3, 3, "x, y, z, [m]")]
-Rectangle = Annotated[list[Number], _length(4, 4)]
-HalfSize = Annotated[list[Positive], _length(3, 3, "Along its own x, y, z, [m]")]
-Point = Annotated[
-    list[Number],
-    _length(2, 3, "x, y and, unless 0, z, [m]"),
-    AfterValidator(lambda point: [*point, 0.0][:3]),
-]
-Keyframe = Annotated[list[Number], _length(5, 5, "t [s], x, y, z [m], yaw [rad]")]
-WalkerKeyframe = Annotated[
-    list[Number],
-    _length(3, 4, "t [s], x, y and, unless 0, z [m]"),
-    AfterValidator(lambda row: [*row, 0.0][:4]),
-]
-Keyframes = Annotated[
-    Rows[T], Field(min_length=1, max_length=MAX_KEYFRAMES), AfterValidator(_ascending)
-]
-Name = Annotated[
-    StrictStr,
-    AfterValidator(LEVEL.checked),
-    Field(json_schema_extra={"pattern": f"^{LEVEL.pattern.pattern}$"}),
-]
-Loop = Annotated[
-    str,
-    BeforeValidator(_loop),
-    WithJsonSchema({"enum": [True, False, "back_and_forth"]}),
-]
-Phase = Annotated[
-    Annotated[Number, Field(ge=0)] | None,
-    BeforeValidator(_phase),
-    WithJsonSchema({"anyOf": [{"type": "number", "minimum": 0}, {"const": "random"}]}),
-]
 
 
 class BoxEntry(Config):
@@ -223,7 +149,7 @@ class HeightFieldEntry(Config):
     heights: Annotated[
         Rows[Annotated[Rows[Number], Field(min_length=2)]],
         Field(min_length=2),
-        BeforeValidator(_grid),
+        BeforeValidator(checked_grid),
     ]
     """Rows along x, the first at the lowest y, [m]."""
 
@@ -233,7 +159,7 @@ class MeshEntry(Config):
 
     vertices: Annotated[Rows[Triple], Field(max_length=3 * MAX_TRIANGLES)]
     triangles: Annotated[
-        Rows[Annotated[list[Whole], _length(3, 3, "Vertices by number, from 0")]],
+        Rows[Annotated[list[Whole], counted(3, 3, "Vertices by number, from 0")]],
         Field(max_length=MAX_TRIANGLES),
     ]
 

@@ -11,7 +11,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.envs.vr.levels.layer_way_kernels import (
+from ambulo.envs.vr.levels.layer_field_kernels import (
     layer_direction,
     layer_distance,
     layer_floor,

@@ -11,12 +11,9 @@ further on. A navigator forgets what is farther than 32 m away.
 
 from __future__ import annotations
 
-import math
-from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints, Singles
@@ -34,52 +31,31 @@ from ambulo.envs.vr.navigator.features import (
 )
 from ambulo.envs.vr.navigator.navigator import Navigator, Sensed
 from ambulo.envs.vr.navigator.search import Prices
+from ambulo.envs.vr.task.memory_kernels import (
+    BLOCKED,
+    CELLS,
+    CELLS_PER_METRE,
+    EXTENT,
+    GRID,
+    MAP_DIRECTIONS,
+    MAP_RANGE,
+    MAP_SECTORS,
+    SECTOR_EDGES,
+    VISIT_DIRECTIONS,
+    VISIT_RINGS,
+    VISITS,
+    update_map,
+    update_visits,
+)
 
 Kind = Literal["none", "visits", "map", "plan", "path", "navigator"]
 
-_EXTENT = 64
-_VISIT_DIRECTIONS = 8
-_VISIT_RINGS = (1.0, 2.0, 3.0, 4.0)
-CELLS_PER_METRE = 4
-GRID = _EXTENT * CELLS_PER_METRE
-_EXTENT_MASK, _GRID_MASK = _EXTENT - 1, GRID - 1  # powers of two: wrap by masking
-_MAP_DIRECTIONS = 24
-_MAP_RANGE = 10.0
-_FREE, _BLOCKED = 1, 2
-_SECTORS = 16
-_SECTOR_EDGES = (0.5, 1.25, 2.25, 3.5, 5.5, 8.5)
-_SPOTS_PER_RING = ((1, 2), (2, 2), (2, 3), (3, 3), (4, 3))
 
 _MAPPED = ("map", "plan")
 _AHEAD = (2.0, 4.0)
-_VISITS = _VISIT_DIRECTIONS * len(_VISIT_RINGS) + 2
-_RINGS = np.array(_VISIT_RINGS)
 _STAY = 2
 _PLAN = 2 * (1 + len(_AHEAD)) + 2
 _NAVIGATOR = "navigator_"
-
-
-def _sector_spots() -> NDArray[np.float64]:
-    """Sample points of the sectors: x, y in the head frame and sector, shape (n, 3)."""
-    spots = []
-    width = 2.0 * math.pi / _SECTORS
-    rings = list(pairwise(_SECTOR_EDGES))
-    for d in range(_SECTORS):
-        for r, ((inner, outer), (radial, angular)) in enumerate(
-            zip(rings, _SPOTS_PER_RING, strict=True)
-        ):
-            for i in range(radial):
-                distance = inner + (outer - inner) * (i + 0.5) / radial
-                for j in range(angular):
-                    angle = width * (d - 0.5 + (j + 0.5) / angular)
-                    x, y = distance * math.cos(angle), distance * math.sin(angle)
-                    spots.append((x, y, float(d * len(rings) + r)))
-    return np.array(spots)
-
-
-_SPOTS = _sector_spots()
-_CELLS = _SECTORS * (len(_SECTOR_EDGES) - 1)
-_SPOTS_IN = np.bincount(_SPOTS[:, 2].astype(int), minlength=_CELLS).astype(float)
 
 
 def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
@@ -99,10 +75,10 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
         rows.append(
             (
                 "visits",
-                _VISITS,
+                VISITS,
                 "1",
-                f"log(1 + steps spent) / 5 in the 1 m cells {_VISIT_RINGS} m away in "
-                f"{_VISIT_DIRECTIONS} directions (from ahead to the left), in the own "
+                f"log(1 + steps spent) / 5 in the 1 m cells {VISIT_RINGS} m away in "
+                f"{VISIT_DIRECTIONS} directions (from ahead to the left), in the own "
                 "cell, and steps since the best distance to the goal / 100 (<= 3)",
             )
         )
@@ -110,34 +86,34 @@ def memory_fields(kind: Kind) -> list[tuple[str, int, str, str]]:
         rows.append(
             (
                 "map_blocked",
-                _MAP_DIRECTIONS,
+                MAP_DIRECTIONS,
                 "1",
-                f"distance to the first remembered obstacle / {_MAP_RANGE} m in "
-                f"{_MAP_DIRECTIONS} directions",
+                f"distance to the first remembered obstacle / {MAP_RANGE} m in "
+                f"{MAP_DIRECTIONS} directions",
             )
         )
         rows.append(
             (
                 "map_known",
-                _MAP_DIRECTIONS,
+                MAP_DIRECTIONS,
                 "1",
-                f"length of remembered free space / {_MAP_RANGE} m along the same",
+                f"length of remembered free space / {MAP_RANGE} m along the same",
             )
         )
         rows.append(
             (
                 "map_visited",
-                _MAP_DIRECTIONS,
+                MAP_DIRECTIONS,
                 "1",
                 "log(1 + steps spent) / 5 summed over the free path of each direction",
             )
         )
-        shape = f"{_SECTORS} directions x rings with edges {_SECTOR_EDGES} m"
+        shape = f"{MAP_SECTORS} directions x rings with edges {SECTOR_EDGES} m"
         for name, meaning in (
             ("sector_blocked", "fraction of remembered obstacles in"),
             ("sector_unknown", "fraction never seen in"),
         ):
-            rows.append((name, _CELLS, "1", f"{meaning} {shape}"))
+            rows.append((name, CELLS, "1", f"{meaning} {shape}"))
     if kind in ("path", "navigator"):
         rows.append(NEAR_FIELD)
     if kind == "navigator":
@@ -165,7 +141,7 @@ class Memory:
         self.kind = kind
         self.size = sum(row[1] for row in memory_fields(kind))
         n = num_envs if kind != "none" else 0
-        self.visits = np.zeros((n, _EXTENT, _EXTENT), np.uint16)
+        self.visits = np.zeros((n, EXTENT, EXTENT), np.uint16)
         m = num_envs if kind in _MAPPED else 0
         self.cells = np.zeros((m, GRID, GRID), np.uint8)
         self.best = np.full(num_envs, np.inf)
@@ -207,14 +183,14 @@ class Memory:
         self._start[:] = start
         here = _turned(sensed.position[:, :2] - start[:, :2], -start[:, 2])
         heading = yaw - start[:, 2]
-        visits = np.empty((len(yaw), _VISITS), np.float32)
-        _update_visits(
+        visits = np.empty((len(yaw), VISITS), np.float32)
+        update_visits(
             envs, here, heading, distance, self.visits, self.best, self.stale, visits
         )
-        at = _STAY if self.kind == "navigator" else _VISITS
-        out[envs, :at] = visits[envs, _VISITS - at :]
+        at = _STAY if self.kind == "navigator" else VISITS
+        out[envs, :at] = visits[envs, VISITS - at :]
         if self.kind in _MAPPED:
-            _update_map(
+            update_map(
                 envs, here, heading, sensed.rays, sensed.angle - start[:, 2],
                 spec.ray_length, self.cells, self.visits, out,
             )  # fmt: skip
@@ -254,7 +230,7 @@ class Memory:
         if self.navigator is not None:
             return self.navigator.blocked(env, place)
         if self.kind in _MAPPED:
-            return self._cells(env, self.cells[env] == _BLOCKED, place, CELLS_PER_METRE)
+            return self._cells(env, self.cells[env] == BLOCKED, place, CELLS_PER_METRE)
         return np.zeros((0, 3))
 
     def visited(self, env: int, place: Floats) -> Floats:
@@ -309,106 +285,3 @@ def _turned(way: Floats, angle: Floats | float) -> Floats:
     cos, sin = np.cos(angle), np.sin(angle)
     x, y = way[..., 0], way[..., 1]
     return np.stack([cos * x - sin * y, sin * x + cos * y], axis=-1)
-
-
-@njit(cache=True)
-def _update_visits(envs, position, yaw, distance, visits, best, stale, out):
-    for i in envs:
-        x = position[i, 0]
-        y = position[i, 1]
-        column = int(math.floor(x)) & _EXTENT_MASK
-        row = int(math.floor(y)) & _EXTENT_MASK
-        if visits[i, row, column] < 65535:
-            visits[i, row, column] += 1
-        if distance[i] < best[i] - 0.1:
-            best[i] = distance[i]
-            stale[i] = 0
-        else:
-            stale[i] += 1
-        at = 0
-        for d in range(_VISIT_DIRECTIONS):
-            angle = yaw[i] + 2.0 * math.pi * d / _VISIT_DIRECTIONS
-            cos = math.cos(angle)
-            sin = math.sin(angle)
-            for r in range(_RINGS.shape[0]):
-                c = int(math.floor(x + cos * _RINGS[r])) & _EXTENT_MASK
-                w = int(math.floor(y + sin * _RINGS[r])) & _EXTENT_MASK
-                out[i, at] = 0.2 * math.log1p(visits[i, w, c])
-                at += 1
-        out[i, at] = 0.2 * math.log1p(visits[i, row, column])
-        out[i, at + 1] = min(0.01 * stale[i], 3.0)
-
-
-@njit(cache=True)
-def _update_map(envs, position, yaw, rays, ray_angle, ray_length, cells, visits, out):
-    step = 1.0 / CELLS_PER_METRE
-    num_rays = rays.shape[1]
-    for i in envs:
-        x = position[i, 0]
-        y = position[i, 1]
-        grid = cells[i]
-        for r in range(num_rays):
-            angle = ray_angle[i] + 2.0 * math.pi * r / num_rays
-            cos = math.cos(angle)
-            sin = math.sin(angle)
-            reading = rays[i, r]
-            t = 0.0
-            while t < reading - 0.5 * step:
-                c = int(math.floor((x + cos * t) * CELLS_PER_METRE)) & _GRID_MASK
-                w = int(math.floor((y + sin * t) * CELLS_PER_METRE)) & _GRID_MASK
-                if grid[w, c] == 0:
-                    grid[w, c] = _FREE
-                t += step
-            if reading < ray_length - 1e-6:
-                t = reading + 0.02
-                c = int(math.floor((x + cos * t) * CELLS_PER_METRE)) & _GRID_MASK
-                w = int(math.floor((y + sin * t) * CELLS_PER_METRE)) & _GRID_MASK
-                grid[w, c] = _BLOCKED
-        c = int(math.floor(x * CELLS_PER_METRE)) & _GRID_MASK
-        w = int(math.floor(y * CELLS_PER_METRE)) & _GRID_MASK
-        grid[w, c] = _FREE
-        for d in range(_MAP_DIRECTIONS):
-            angle = yaw[i] + 2.0 * math.pi * d / _MAP_DIRECTIONS
-            cos = math.cos(angle)
-            sin = math.sin(angle)
-            blocked = _MAP_RANGE
-            known = 0
-            walked = 0.0
-            t = step
-            while t < _MAP_RANGE:
-                px = x + cos * t
-                py = y + sin * t
-                c = int(math.floor(px * CELLS_PER_METRE)) & _GRID_MASK
-                w = int(math.floor(py * CELLS_PER_METRE)) & _GRID_MASK
-                value = grid[w, c]
-                if value == _BLOCKED:
-                    blocked = t
-                    break
-                if value == _FREE:
-                    known += 1
-                count = visits[
-                    i,
-                    int(math.floor(py)) & _EXTENT_MASK,
-                    int(math.floor(px)) & _EXTENT_MASK,
-                ]
-                if count > 0:
-                    walked += math.log1p(count)
-                t += step
-            out[i, _VISITS + d] = blocked / _MAP_RANGE
-            out[i, _VISITS + _MAP_DIRECTIONS + d] = known * step / _MAP_RANGE
-            out[i, _VISITS + 2 * _MAP_DIRECTIONS + d] = 0.2 * walked * step
-        at = _VISITS + 3 * _MAP_DIRECTIONS
-        out[i, at : at + 2 * _CELLS] = 0.0
-        cos = math.cos(yaw[i])
-        sin = math.sin(yaw[i])
-        for k in range(_SPOTS.shape[0]):
-            px = x + cos * _SPOTS[k, 0] - sin * _SPOTS[k, 1]
-            py = y + sin * _SPOTS[k, 0] + cos * _SPOTS[k, 1]
-            c = int(math.floor(px * CELLS_PER_METRE)) & _GRID_MASK
-            w = int(math.floor(py * CELLS_PER_METRE)) & _GRID_MASK
-            value = grid[w, c]
-            sector = int(_SPOTS[k, 2])
-            if value == _BLOCKED:
-                out[i, at + sector] += 1.0 / _SPOTS_IN[sector]
-            elif value == 0:
-                out[i, at + _CELLS + sector] += 1.0 / _SPOTS_IN[sector]

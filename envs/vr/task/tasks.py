@@ -12,7 +12,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.vr import NavigationEnvironmentConfig
 from ambulo.envs.state_arrays import StateArrays
 from ambulo.envs.vr.contract import HAND_OFFSET
-from ambulo.envs.vr.levels.layer_way_kernels import SAME_FLOOR
+from ambulo.envs.vr.levels.layer_field_kernels import SAME_FLOOR
 from ambulo.envs.vr.task.bank import GOALS, LevelBank
 from ambulo.envs.vr.task.observation import TASKS, hand_positions
 from ambulo.envs.vr.world.state import WorldState

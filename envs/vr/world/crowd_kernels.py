@@ -68,7 +68,7 @@ _STUCK_SPEED, _STUCK_TIME = 0.2, 4.0
 """A person slower than this fraction of the desired speed for this long draws another goal,
 [s]."""
 _SAME_FLOOR = 0.6
-"""Height difference within one floor, as `layer_way_kernels.SAME_FLOOR`, [m]."""
+"""Height difference within one floor, as `layer_field_kernels.SAME_FLOOR`, [m]."""
 _ROOM = 1.5
 """Distance of a crowd from agents at the start, [m]."""
 _TRIES = 30

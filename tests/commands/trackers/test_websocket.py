@@ -15,12 +15,12 @@ from websockets.sync.client import ClientConnection, connect
 
 from ambulo.commands.trackers import websocket
 from ambulo.commands.trackers.connection import MAX_CONTROL
-from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.record_motion import record_motion
 from ambulo.ik.trackers.recording import Recording
 from ambulo.ik.trackers.recording_lines import header_line, parse_row, row_line
 from ambulo.ik.trackers.session import BodySession
+from ambulo.motion.gaits.generated_walks import generated_walks
 
 HEADER = {
     "format": "ambulo-trackers",

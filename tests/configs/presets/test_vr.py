@@ -7,7 +7,7 @@ from importlib.resources import files
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.presets.vr import PRESETS, preset
+from ambulo.configs.presets import VR_PRESETS
 
 TIMESTEPS = {
     "first_run": 1_200_000,
@@ -21,9 +21,9 @@ TIMESTEPS = {
 }
 
 
-@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("name", VR_PRESETS)
 def test_budget_is_the_documented_one(name: str) -> None:
-    assert preset(name).training.total_timesteps == TIMESTEPS[name]
+    assert VR_PRESETS.load(name).training.total_timesteps == TIMESTEPS[name]
 
 
 def test_every_file_is_listed() -> None:
@@ -32,21 +32,21 @@ def test_every_file_is_listed() -> None:
         for file in files("ambulo.configs.presets.vr").iterdir()
         if file.name.endswith(".json")
     }
-    assert found == set(PRESETS)
+    assert found == set(VR_PRESETS)
 
 
 def test_quick_test_has_the_published_episodes_and_checkpoints() -> None:
-    config = preset("quick_test")
+    config = VR_PRESETS.load("quick_test")
     assert config.environment.max_episode_steps == 200
     assert config.training.save_freq == 2000
 
 
 def test_full_training_has_the_published_episodes() -> None:
-    assert preset("full_training").environment.max_episode_steps == 1000
+    assert VR_PRESETS.load("full_training").environment.max_episode_steps == 1000
 
 
 def test_curriculum_has_the_published_stages() -> None:
-    training = preset("curriculum_learning").training
+    training = VR_PRESETS.load("curriculum_learning").training
     stages = training.curriculum_stages
     assert training.use_curriculum
     assert [s.name for s in stages] == ["easy", "medium", "hard"]
@@ -56,11 +56,14 @@ def test_curriculum_has_the_published_stages() -> None:
 
 
 def test_comfort_optimized_is_full_training_at_the_other_end_of_the_dial() -> None:
-    comfort, full = preset("comfort_optimized"), preset("full_training")
+    comfort, full = (
+        VR_PRESETS.load("comfort_optimized"),
+        VR_PRESETS.load("full_training"),
+    )
     assert (full.usual_comfort, comfort.usual_comfort) == (0.0, 1.0)
     assert comfort == full.override("environment", comfort_default=1.0)
 
 
 def test_unknown_preset_suggests_the_nearest() -> None:
     with pytest.raises(ConfigError, match="did you mean 'quick_test'"):
-        preset("quick-test")
+        VR_PRESETS.load("quick-test")

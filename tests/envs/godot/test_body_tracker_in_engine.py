@@ -13,7 +13,6 @@ import pytest
 import ambulo
 from ambulo.configs.arrays import Floats
 from ambulo.envs.godot.locate import find_project
-from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.trackers import (
     conventions,
     feet,
@@ -25,6 +24,7 @@ from ambulo.ik.trackers import (
 from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus, TrackerStatus
 from ambulo.ik.trackers.tracks import track_of
+from ambulo.motion.gaits.generated_walks import generated_walks
 from ambulo.policies.export.trackers import export_tracker
 
 TOLERANCE = 1e-4

@@ -12,7 +12,7 @@ from fixtures.untrained import untrained_navigator
 
 from ambulo import cli
 from ambulo.configs.arrays import Floats
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.twin import TwinConfig, find_twin
 from ambulo.envs.godot.locate import find_project
 from ambulo.envs.vr.body.twin_world import TwinWorld
@@ -34,7 +34,7 @@ CROWDED = Level(
     ),
     cylinders=np.array([[0.4, -1.2, 0.4, 2.0]]),
 )
-CONFIG = preset("embodied_quick").override("environment", world="compiled")
+CONFIG = VR_PRESETS.load("embodied_quick").override("environment", world="compiled")
 
 
 def silent(twin: TwinConfig) -> TwinConfig:

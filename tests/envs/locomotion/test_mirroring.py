@@ -20,7 +20,7 @@ from ambulo.envs.locomotion.mirroring import (
     mirror_of_dofs,
     mirror_of_observations,
 )
-from ambulo.envs.reference.reference_file import Reference
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.envs.tasks.track import TrackBatch
 

@@ -16,19 +16,20 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionFileError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference import cached, configured
 from ambulo.envs.reference.cached import cache_folder, cache_key, cached_reference
 from ambulo.envs.reference.configured import configured_character, reference_of
-from ambulo.envs.reference.reference import Reference, standing_reference
+from ambulo.envs.reference.reference import Reference
+from ambulo.envs.reference.standing import standing_reference
 
 MAKER = """
 import sys, time
 from pathlib import Path
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.cached import cached_reference
-from ambulo.envs.reference.reference import standing_reference
+from ambulo.envs.reference.standing import standing_reference
 
 def make():
     with open(sys.argv[1], "a") as file:
@@ -186,7 +187,7 @@ OTHER_USER = """
 import os, sys
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference import cached
-from ambulo.envs.reference.reference import standing_reference
+from ambulo.envs.reference.standing import standing_reference
 
 made = standing_reference(load_character("human23"), balance=False)
 os.umask(0o077)

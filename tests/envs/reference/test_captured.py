@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference import configured
-from ambulo.envs.reference.captured import CapturedCycle, captured_cycle
 from ambulo.envs.reference.configured import (
     chosen_cycle,
     configured_character,
     reference_of,
 )
-from ambulo.envs.reference.prepare import WARN_SLIP, physical_cycle
-from ambulo.envs.reference.reference import build_reference
+from ambulo.envs.reference.cycles.building import build_reference
+from ambulo.envs.reference.cycles.captured import CapturedCycle, captured_cycle
+from ambulo.envs.reference.cycles.prepare import WARN_SLIP, physical_cycle
 from ambulo.motion.formats.files import write_motion
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.motion import Motion

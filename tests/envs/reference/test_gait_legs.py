@@ -6,8 +6,7 @@ from ambulo.configs.gait import gait_space
 from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.envs.locomotion.env import locomotion_config
 from ambulo.envs.reference.gait_legs import LegPoses, fixed_values, legs_body
-from ambulo.envs.reference.reference import Reference
-from ambulo.envs.reference.reference_file import Gait
+from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.envs.tasks.gait.sampling import parameter_box, random_parameters
 from ambulo.motion.human23 import position_slices
@@ -31,7 +30,7 @@ def walk():
         np.zeros((4, 34)),
         np.zeros((4, 34)),
     )
-    return Reference("walk", "myolegs", 1.0 / 30.0, (Gait(table, None, {}),))
+    return Reference("walk", "myolegs", 1.0 / 30.0, (ReferenceMotion(table, None, {}),))
 
 
 def test_parameters_make_their_muscles_weak_and_short(healthy):

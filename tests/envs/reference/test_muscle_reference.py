@@ -9,7 +9,8 @@ import pytest
 
 import ambulo.shipped
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference import configured
 from ambulo.envs.reference.configured import configured_character, reference_of

@@ -12,14 +12,14 @@ from fixtures.own_bodies import dog_xml, humanoid_xml, without
 from pydantic import ValidationError
 
 from ambulo.configs.errors import ConfigError, MotionError
-from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.own.prepare import prepare_body
 from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.characters.registry import skeleton_of
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.balance import cycle_steps
-from ambulo.envs.reference.captured import source_cycle
 from ambulo.envs.reference.clips.clip_reference import clip_reference, fitted_body
 from ambulo.envs.reference.clips.raw_clip import lifted_clip, lowest_points
 from ambulo.envs.reference.clips.survival import (
@@ -29,14 +29,15 @@ from ambulo.envs.reference.clips.survival import (
     best_feedback,
     push_scale,
 )
+from ambulo.envs.reference.cycles.captured import source_cycle
+from ambulo.envs.reference.cycles.prepare import physical_cycle, report_of
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
 from ambulo.envs.reference.joint_positions import (
     motion_of_positions,
     motion_states,
 )
 from ambulo.envs.reference.legs import ankle_places, legs_of, set_feet
-from ambulo.envs.reference.prepare import physical_cycle, report_of
-from ambulo.envs.reference.reference import standing_reference
+from ambulo.envs.reference.standing import standing_reference
 from ambulo.envs.reference.step_gaits import (
     standing_posture,
     standing_steps,

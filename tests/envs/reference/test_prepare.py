@@ -11,9 +11,9 @@ import pytest
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference.captured import captured_cycle
+from ambulo.envs.reference.cycles.captured import captured_cycle
+from ambulo.envs.reference.cycles.prepare import PreparedCycle, physical_cycle
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics, joint_state
-from ambulo.envs.reference.prepare import PreparedCycle, physical_cycle
 from ambulo.motion.formats.files import read_motion
 from ambulo.motion.gaits.cycle import (
     Cycle,

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError, MotionFileError
-from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.balance import BalanceController
@@ -17,8 +18,8 @@ from ambulo.envs.reference.clips.read_clips import read_clips
 from ambulo.envs.reference.configured import check_reference, reference_of
 from ambulo.envs.reference.gaits import Gaits
 from ambulo.envs.reference.reference import (
-    Gait,
     Reference,
+    ReferenceMotion,
     is_reference,
     load_reference,
     reference_bytes,
@@ -57,8 +58,8 @@ def test_gaits_that_do_not_go_together_are_refused(family: Reference) -> None:
         np.zeros((3, 1, 2 * table.qvel.shape[1])), np.array([6])
     )
     for other, words in (
-        (Gait(short, None, {}), "different numbers of phases"),
-        (Gait(table, controller, {}), "move different joints"),
+        (ReferenceMotion(short, None, {}), "different numbers of phases"),
+        (ReferenceMotion(table, controller, {}), "move different joints"),
     ):
         mixed = Reference("mixed", family.character, family.control_dt, (first, other))
         with pytest.raises(MotionFileError, match=words):

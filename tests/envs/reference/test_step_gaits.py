@@ -7,9 +7,9 @@ import pytest
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.cycles.prepare import report_of
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
 from ambulo.envs.reference.legs import WIDTH
-from ambulo.envs.reference.prepare import report_of
 from ambulo.envs.reference.step_gaits import (
     LIFT,
     posture_of,

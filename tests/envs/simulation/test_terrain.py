@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import Course as Kind
+from ambulo.configs.locomotion_env import Course as Kind
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.simulation.terrain import (

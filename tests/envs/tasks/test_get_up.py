@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.tasks import get_up as module
 from ambulo.envs.tasks.get_up import STANDING, GetUpBatch, fallen_states

@@ -11,7 +11,7 @@ import pytest
 from fixtures.untrained import save_untrained
 
 from ambulo.configs.gait import gait_space
-from ambulo.configs.presets.locomotion import preset
+from ambulo.configs.presets import LOCOMOTION_PRESETS
 from ambulo.envs.reference.configured import configured_character
 from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.reference import Reference
@@ -24,7 +24,7 @@ from ambulo.evaluate.gait.policy_scores import (
 )
 from ambulo.evaluate.locomotion.evaluation import undisturbed
 
-CONFIG = preset("gait").override("network", net_arch=(8,))
+CONFIG = LOCOMOTION_PRESETS.load("gait").override("network", net_arch=(8,))
 SPACE = gait_space("human23")
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from ambulo.configs.errors import IKError
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.ik.data import Poses
 from ambulo.evaluate.ik.scores import score
 from ambulo.ik.data.pose_data import PoseData
 from ambulo.ik.pose import Pose, start_pose
@@ -18,6 +17,7 @@ from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 from ambulo.train.ik.checks import described, judge, kinematics_errors
 from ambulo.train.ik.losses import PoseLoss
+from ambulo.train.ik.poses import Poses
 
 Make = Callable[..., PoseData]
 

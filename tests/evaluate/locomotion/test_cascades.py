@@ -15,7 +15,7 @@ from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.gait import gait_space
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.presets.locomotion import preset
+from ambulo.configs.presets import LOCOMOTION_PRESETS
 from ambulo.envs.reference.configured import configured_character, reference_of
 from ambulo.envs.reference.gait_reference import healthy_gait
 from ambulo.envs.reference.reference import Reference
@@ -31,7 +31,6 @@ from ambulo.evaluate.locomotion.cascades import (
     last_agent,
     load_gait_policy,
 )
-from ambulo.evaluate.locomotion.task import action_names, bytes_of, make_bodies
 from ambulo.motion.gaits.shards import read_raw
 from ambulo.policies.agents.cascade import Cascade, is_cascade
 from ambulo.policies.agents.locomotion import load_locomotion, locomotion_model
@@ -39,10 +38,13 @@ from ambulo.policies.files.model_file import save_model
 from ambulo.policies.kinds.locomotion import describe_locomotion
 from ambulo.policies.networks.locomotion_policy import make_policy
 from ambulo.train import rollout_gait, train_locomotion
+from ambulo.train.locomotion.bodies import action_names, bytes_of, make_bodies
 
 SMALL = {"num_environments": 4, "push_impulse": (0.0, 0.0)}
 WIDE = (
-    preset("gait").override("network", net_arch=(8,)).override("environment", **SMALL)
+    LOCOMOTION_PRESETS.load("gait")
+    .override("network", net_arch=(8,))
+    .override("environment", **SMALL)
 )
 WIDE = WIDE.override("gait", groups=2)
 HEALTHY = WIDE.override("gait", sample=False)
@@ -228,7 +230,7 @@ def test_a_correction_alone_is_not_scored(
 def test_a_base_for_other_bodies_is_refused(base: Path, healthy: Reference) -> None:
     from ambulo.configs.errors import ConfigError
 
-    config = preset("imitate_walk").override("gait", base=str(base))
+    config = LOCOMOTION_PRESETS.load("imitate_walk").override("gait", base=str(base))
     with pytest.raises(ConfigError, match="only policies of the task gait"):
         make_bodies(config, 2, (healthy,), seed=0)
     scaled = WIDE.override("gait", base=str(base))
@@ -308,7 +310,9 @@ def test_the_shipped_cascade_corrects_the_weak_only() -> None:
 def test_joint_states_of_muscles_are_what_they_can_do() -> None:
     pytest.importorskip("myo_sim")
     space = gait_space("myolegs")
-    config = preset("gait_muscle").override("environment", num_environments=2)
+    config = LOCOMOTION_PRESETS.load("gait_muscle").override(
+        "environment", num_environments=2
+    )
     body = configured_character(config.environment)
     reference = reference_of(config.environment, body)
     weak = space.vector(force_vasti_left=0.3, force_vasti_right=0.3)

@@ -21,6 +21,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     bodies,
     evaluate,
     recorded,
+    stored_references,
     undisturbed,
 )
 from ambulo.evaluate.locomotion.perturbations import (
@@ -31,7 +32,6 @@ from ambulo.evaluate.locomotion.perturbations import (
     suite,
 )
 from ambulo.evaluate.locomotion.pushes import PushRecovery, chosen_impulses
-from ambulo.evaluate.locomotion.task import stored_references
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
 
 

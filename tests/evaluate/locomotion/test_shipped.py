@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from ambulo.common.find_model import find_model
-from ambulo.evaluate.locomotion.task import make_bodies, stored_references
+from ambulo.evaluate.locomotion.evaluation import stored_references
 from ambulo.policies.agents.locomotion import LocomotionAgent, load_locomotion
+from ambulo.train.locomotion.bodies import make_bodies
 from ambulo.train.locomotion.validation import play
 
 SECONDS = 4.0

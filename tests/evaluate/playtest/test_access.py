@@ -7,11 +7,11 @@ import pytest
 
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import Mover
-from ambulo.evaluate.playtest import access
-from ambulo.evaluate.playtest.bodies import CHILD, LEGS, STANDING, Body, judged_bodies
-from ambulo.evaluate.playtest.floor import Floor
+from ambulo.envs.vr.survey import access
+from ambulo.envs.vr.survey.bodies import CHILD, LEGS, STANDING, Body, judged_bodies
+from ambulo.envs.vr.survey.floor import Floor
+from ambulo.envs.vr.survey.survey import survey
 from ambulo.evaluate.playtest.problems import access_rows
-from ambulo.evaluate.playtest.survey import survey
 
 EVERYBODY = judged_bodies(1.6)
 

@@ -10,8 +10,8 @@ import pytest
 
 from ambulo.cli import main
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.playtest import Limits
 from ambulo.envs.vr.levels.level_io import load_levels
-from ambulo.evaluate.playtest.limits import Limits
 from ambulo.evaluate.playtest.playing import make_walker
 from ambulo.evaluate.playtest.problems import find_problems
 from ambulo.evaluate.playtest.result import (

@@ -13,10 +13,10 @@ from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.levels.surfaces import HeightField
-from ambulo.evaluate.playtest import causes
+from ambulo.envs.vr.survey import causes
+from ambulo.envs.vr.survey.storey_plan import storey_level
+from ambulo.envs.vr.survey.survey import survey
 from ambulo.evaluate.playtest.journeys import draw_journeys, ground_of
-from ambulo.evaluate.playtest.storey_plan import storey_level
-from ambulo.evaluate.playtest.survey import survey
 
 TOWER = Path(__file__).parents[2] / "data" / "playtest" / "tower.json"
 

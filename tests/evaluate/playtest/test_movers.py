@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 from ambulo.cli import main
+from ambulo.configs.playtest import Limits
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.levels.moving import Mover, hinged_door
-from ambulo.evaluate.playtest.limits import Limits
-from ambulo.evaluate.playtest.movers import (
+from ambulo.envs.vr.survey.movers import (
     judged_level,
     played_level,
     waited_for,
 )
+from ambulo.envs.vr.survey.survey import survey
 from ambulo.evaluate.playtest.playing import make_walker
 from ambulo.evaluate.playtest.problems import find_problems
 from ambulo.evaluate.playtest.result import PlaytestSettings, playtest_level
-from ambulo.evaluate.playtest.survey import survey
 
 LEAF = np.array([0.6, 0.03, 1.05])
 SHUT, OPEN = (6.0, 2.0, 1.05, np.pi / 2), (6.0, 3.2, 1.05, np.pi / 2)

@@ -7,12 +7,12 @@ import pytest
 
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
+from ambulo.envs.vr.survey.survey import survey
 from ambulo.envs.vr.task.metrics import Trace
 from ambulo.evaluate.playtest.heatmaps import covered_cells, heat_maps, touch_starts
 from ambulo.evaluate.playtest.journeys import Journey, ground_of, way_on
 from ambulo.evaluate.playtest.measures import differences, journey_values
 from ambulo.evaluate.playtest.stuck import find_spots, find_stays
-from ambulo.evaluate.playtest.survey import survey
 from ambulo.evaluate.vr.scores import EpisodeRecord
 
 DT = 0.1

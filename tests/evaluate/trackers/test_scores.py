@@ -11,7 +11,6 @@ from fixtures.trackers import sequences
 
 from ambulo.configs.errors import ConfigError
 from ambulo.evaluate.command import main
-from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.evaluate.trackers.command import lost_hands
 from ambulo.evaluate.trackers.nearest import NearestTrack, Neighbours
 from ambulo.evaluate.trackers.scores import (
@@ -26,6 +25,7 @@ from ambulo.ik.trackers.layout import LEFT_HAND, RIGHT_HAND, TRACKED
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracks import POINTS, track_of
 from ambulo.motion.formats.files import write_motion
+from ambulo.motion.gaits.generated_walks import generated_walks
 from ambulo.motion.kinematics import motion_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import resample

@@ -7,7 +7,7 @@ import numpy as np
 from ambulo.common.find_model import find_model
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference.reference_file import reference_from_bytes
+from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.evaluate.tracking.episodes import play, random_starts
 from ambulo.evaluate.tracking.pose_tracker import PoseTracker

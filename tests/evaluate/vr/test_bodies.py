@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from fixtures.untrained import untrained_navigator
 
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.metrics import BodyTrace, Trace
@@ -107,7 +107,7 @@ def saved(file, config: NavigationConfig) -> str:
 @pytest.mark.parametrize("body", ["twin", None])
 def test_eval_plays_bodies_and_says_why_they_fail(body, tmp_path, capsys):
     """A twin is asked for; else an agent of a twin is played on human23."""
-    model = saved(tmp_path / "agent.zip", preset("embodied_quick"))
+    model = saved(tmp_path / "agent.zip", VR_PRESETS.load("embodied_quick"))
     flags = [] if body is None else ["--body", body]
     out = tmp_path / "scores.json"
     assert main(

@@ -10,7 +10,7 @@ import pytest
 from fixtures.untrained import untrained_navigator
 
 from ambulo.configs.errors import ConfigError, RenderError
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.offscreen import gl_backend
 from ambulo.evaluate.command import main
@@ -23,7 +23,9 @@ PLAY = ["--level-set", "open", "--episodes", "1", "--baselines", "none", "--no-r
 
 def embodied(body: str) -> NavigationConfig:
     """Settings of an agent on `body`."""
-    return preset("embodied_quick").override("environment", body=body, world="mujoco")
+    return VR_PRESETS.load("embodied_quick").override(
+        "environment", body=body, world="mujoco"
+    )
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,9 @@ def test_a_body_is_filmed_by_both_engines_from_behind_and_through_its_eyes(
         gl_backend()
     except RenderError as error:
         pytest.skip(str(error))
-    config = preset("embodied_quick").override("environment", max_episode_steps=10)
+    config = VR_PRESETS.load("embodied_quick").override(
+        "environment", max_episode_steps=10
+    )
     save_model(tmp_path / "agent.zip", untrained_navigator(config))
     file = tmp_path / "walk.gif"
     flags = ["--video", str(file), "--film-with", "both", "--views", "chase,eyes"]

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ambulo.cli import main as ambulo
-from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.data.sequences import (
     faulty_frames,
     load_sequences,
@@ -16,6 +15,7 @@ from ambulo.ik.data.sequences import (
 )
 from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
 from ambulo.motion.formats.files import write_motion
+from ambulo.motion.gaits.generated_walks import generated_walks
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
 

@@ -7,7 +7,6 @@ import pytest
 from fixtures.layers import RIG, STANDING, still
 
 from ambulo.configs.arrays import Floats
-from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.layers.blending import override
 from ambulo.ik.layers.layer import LayerKind, PoseLayer, Tick
 from ambulo.ik.layers.stack import LayerStack
@@ -19,6 +18,7 @@ from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.ik.trackers.tracks import TrackerTrack, track_of
+from ambulo.motion.gaits.generated_walks import generated_walks
 from ambulo.motion.rotations import quat_angle, quat_multiply
 
 HEAD_AND_HANDS = [TARGETS.index(name) for name in ("LeftHand", "RightHand", "Head")]

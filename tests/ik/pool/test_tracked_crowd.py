@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import IKError
-from ambulo.evaluate.generated_walks import generated_walks
 from ambulo.ik.pool.jobs import run_job
 from ambulo.ik.pool.slots import JobResult
 from ambulo.ik.pool.tracked_crowd import TrackedCrowd
@@ -23,6 +22,7 @@ from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.ik.trackers.tracks import TrackerTrack, track_of
+from ambulo.motion.gaits.generated_walks import generated_walks
 
 pytestmark = pytest.mark.integration
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ambulo.evaluate.generated_walks import generated_walks
+from ambulo.motion.gaits.generated_walks import generated_walks
 from ambulo.motion.motion import Motion
 
 

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from ambulo.configs.errors import AmbuloError, GaitDataError, IKError, MotionFileError
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.balance import BalanceController
-from ambulo.envs.reference.reference_file import (
-    Gait,
+from ambulo.envs.reference.reference import (
     Reference,
+    ReferenceMotion,
     load_reference,
     save_reference,
 )
@@ -92,9 +92,9 @@ def reference(*, periodic: bool) -> Reference:
 
     gains, dofs = rng.normal(size=(6, 2, 2 * nv)), np.array([6, 8])
     controller = BalanceController(gains, dofs, periodic=periodic)
-    gaits = (Gait(table(), controller, {"speed": 1.2}, name="walk"),)
+    gaits = (ReferenceMotion(table(), controller, {"speed": 1.2}, name="walk"),)
     if not periodic:
-        gaits += (Gait(table(table()), None, {}, "fall", table()),)
+        gaits += (ReferenceMotion(table(table()), None, {}, "fall", table()),)
     return Reference("two", "human23", 1.0 / 30.0, gaits, joints=body.joint_names)
 
 

@@ -8,7 +8,7 @@ import pytest
 from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference.reference import generated_reference
+from ambulo.envs.reference.cycles.building import generated_reference
 from ambulo.motion.gaits.generated import generated_cycle
 from ambulo.motion.gaits.healthy_walk import healthy_walk
 from ambulo.motion.gaits.variants import with_amplitude

@@ -17,12 +17,17 @@ from ambulo.commands.export_agent import main
 from ambulo.configs.muscle import MuscleNNConfig, MuscleRunConfig
 from ambulo.configs.neural_ik import IKNetConfig, IKRunConfig
 from ambulo.ik.rig import load_rig
-from ambulo.muscle.muscle_nn import MuscleNN, Scales, muscle_nn_bytes, save_muscle_nn
-from ambulo.muscle.sampling import ReducedPattern
+from ambulo.muscle.muscle_nn import (
+    MuscleNN,
+    ReducedPattern,
+    Scales,
+    muscle_nn_bytes,
+    save_muscle_nn,
+)
 from ambulo.policies.files.model_file import ModelFile, save_model
+from ambulo.policies.kinds.ik_training import IKMetadata
 from ambulo.policies.kinds.locomotion import MUSCLES
 from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
-from ambulo.policies.kinds.neural_ik import IKMetadata
 from ambulo.policies.networks.ik_net import IKNet
 
 AXES, MUSCLE_COUNT = 3, 5

@@ -15,7 +15,7 @@ from ambulo.ik.rig import Rig, load_rig
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.policies.files.model_file import ModelFile, load_model, save_model
-from ambulo.policies.kinds.neural_ik import IKMetadata
+from ambulo.policies.kinds.ik_training import IKMetadata
 from ambulo.policies.networks.ik_net import WEIGHT_COLUMNS, IKNet
 
 

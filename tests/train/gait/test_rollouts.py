@@ -10,8 +10,9 @@ from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.gait import gait_space
 from ambulo.envs.characters.gait_body import gait_body
 from ambulo.envs.locomotion.env import locomotion_config
-from ambulo.envs.reference.prepare import physical_cycle
-from ambulo.envs.reference.reference import Reference, gait_of, reference_bytes
+from ambulo.envs.reference.cycles.building import gait_of
+from ambulo.envs.reference.cycles.prepare import physical_cycle
+from ambulo.envs.reference.reference import Reference, reference_bytes
 from ambulo.motion.gaits.scaled_walk import gait_cycle
 from ambulo.motion.gaits.shards import read_raw, write_raw
 from ambulo.train import rollout_gait

@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.ik.data import PoseBatch, Poses
 from ambulo.ik.data.pose_data import PoseData
 from ambulo.ik.rig import Rig
 from ambulo.train.ik.losses import PoseLoss
+from ambulo.train.ik.poses import PoseBatch, Poses
 
 Make = Callable[..., PoseData]
 TERMS = (

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.ik.data import MASKS, Poses
+from ambulo.evaluate.ik.scores import MASKS
 from ambulo.ik.data.pose_data import PoseData
 from ambulo.ik.pose import Pose, fk
 from ambulo.ik.rig import TARGETS, Rig
@@ -17,6 +17,7 @@ from ambulo.ik.solver.features import output_of, pose_in_frame, root_frame
 from ambulo.ik.solver.refine import refine
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 from ambulo.train.ik.losses import PoseLoss
+from ambulo.train.ik.poses import Poses
 from ambulo.train.ik.refined import Refined, turns_between
 
 Make = Callable[..., PoseData]

@@ -10,20 +10,21 @@ from fixtures.locomotion_runs import ROLLOUT, run
 
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import LocomotionConfig, LocomotionEnvironmentConfig
-from ambulo.configs.presets.locomotion import PRESETS, preset
-from ambulo.evaluate.locomotion.task import references_for
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
+from ambulo.configs.presets import LOCOMOTION_PRESETS
+from ambulo.train.locomotion.bodies import references_for
 from ambulo.train.locomotion.command import COMMAND
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.train_locomotion import main as train
 
 
 def test_every_preset_is_valid_and_told() -> None:
-    for name, words in PRESETS.items():
+    for name, words in LOCOMOTION_PRESETS.items():
         assert words
-        assert isinstance(preset(name), LocomotionConfig)
+        assert isinstance(LOCOMOTION_PRESETS.load(name), LocomotionConfig)
     with pytest.raises(ConfigError, match="did you mean 'imitate_walk'"):
-        preset("imitate_wolk")
+        LOCOMOTION_PRESETS.load("imitate_wolk")
 
 
 def test_flags_become_settings() -> None:
@@ -152,6 +153,6 @@ def test_preparing_a_reference_is_told(
         )
         return made
 
-    monkeypatch.setattr("ambulo.evaluate.locomotion.task.reference_of", slow)
+    monkeypatch.setattr("ambulo.train.locomotion.bodies.reference_of", slow)
     assert references_for(LocomotionConfig()) == (made,)
     assert capsys.readouterr().err == "prepared in 0 s\n"

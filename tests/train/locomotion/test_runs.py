@@ -28,11 +28,11 @@ from ambulo.common.console import Words, make_display
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
-from ambulo.evaluate.locomotion.task import make_bodies, references_for, vector_env
 from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
 from ambulo.policies.agents.motion import load_encoder
 from ambulo.policies.files.model_file import save_model
 from ambulo.policies.registry import kind_of
+from ambulo.train.locomotion.bodies import make_bodies, references_for, vector_env
 from ambulo.train.locomotion.callbacks import LocomotionMetrics
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.train_locomotion import main as train

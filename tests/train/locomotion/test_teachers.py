@@ -23,10 +23,10 @@ from fixtures.locomotion_runs import (
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.evaluate.locomotion.task import make_bodies, references_for
-from ambulo.evaluate.locomotion.teachers import ControllerTeacher, PolicyTeacher
 from ambulo.policies.agents.locomotion import load_locomotion, load_locomotion_agent
 from ambulo.policies.networks.locomotion_policy import make_policy
+from ambulo.train.locomotion.bodies import make_bodies, references_for
+from ambulo.train.locomotion.teachers import ControllerTeacher, PolicyTeacher
 from ambulo.train.shared.dagger import teach
 from ambulo.train.train_locomotion import main as train
 

@@ -18,8 +18,13 @@ from fixtures.jobs import deadly, draw, dying, failing, told
 
 from ambulo.configs.errors import ConfigError
 from ambulo.train.shared import cluster_guards
-from ambulo.train.shared.cluster import Cluster, ClusterError, joined
-from ambulo.train.shared.cluster_guards import check_cluster, probe_port, showing_token
+from ambulo.train.shared.cluster import Cluster, joined
+from ambulo.train.shared.cluster_guards import (
+    ClusterError,
+    check_cluster,
+    probe_port,
+    showing_token,
+)
 from ambulo.train.shared.jobs import AHEAD, ATTEMPTS, JobError, Workers
 
 pytestmark = pytest.mark.integration

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ObservationError
 from ambulo.configs.imitation import ImitationConfig
-from ambulo.policies.networks.recurrent import RecurrentPolicy
+from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.train.shared.dagger import (
     DaggerDataset,
     _Collector,
@@ -60,9 +60,9 @@ class Echo:
         return np.tile(batch.shown[:, None], (1, 3))
 
 
-def policy_of(units: int = 12) -> RecurrentPolicy:
+def policy_of(units: int = 12) -> NavigationPolicy:
     torch.manual_seed(0)
-    return RecurrentPolicy(
+    return NavigationPolicy(
         spaces.Box(-np.inf, np.inf, (SIZE,)),
         spaces.Box(-1, 1, (3,)),
         lambda _: 1e-3,

@@ -24,7 +24,8 @@ from ambulo.evaluate.shared.result import (
     rate_metric,
 )
 from ambulo.train.shared.callbacks import MIN_SHOWN, Metrics
-from ambulo.train.shared.rl_results import write_scores
+from ambulo.train.shared.final_evaluation import write_scores
+from ambulo.train.shared.rl_results import training_facts
 from ambulo.train.shared.run_folders import NavigationRunFolder
 
 
@@ -117,19 +118,20 @@ def test_scores_of_a_training_are_an_evaluation_and_are_compared(
     run: Any = SimpleNamespace(
         folder=NavigationRunFolder(tmp_path), num_timesteps=128, seconds=1.5
     )
-    data = write_scores(run, evaluation).to_dict()
+    data = write_scores(run.folder, evaluation, training_facts(run)).to_dict()
     assert json.loads(run.folder.scores.read_text(encoding="utf-8")) == data
     assert data["details"]["training"] == {
         "run": str(tmp_path), "timesteps": 128, "seconds": 1.5,
     }  # fmt: skip
-    assert {**data, "details": {}} == evaluation.to_dict()
+    best = str(run.folder.best_model)
+    assert data == {**evaluation.to_dict(), "model": best, "details": data["details"]}
     training = Training("vr")
     score = training.kind.score("success_rate")
     read = final_scores(tmp_path, training, score)
     assert read.tasks == {"maze": 40 / 45}
     assert (read.episodes, read.count) == ({"maze-7": 1.0}, 90)
 
-    write_scores(run, _evaluation(evaluation.agents))
+    write_scores(run.folder, _evaluation(evaluation.agents), {})
     assert final_scores(tmp_path, training, score).tasks == {"all": 1.0}
     with pytest.raises(RunFolderError, match=r"scores\.json: has no score spl"):
         final_scores(tmp_path, training, training.kind.score("spl"))

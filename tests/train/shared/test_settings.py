@@ -12,8 +12,7 @@ from ambulo.common.setting_flags import SettingFlags, with_overrides
 from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.presets import PresetFolder, preset_folders
-from ambulo.configs.presets.locomotion import PRESETS, preset
+from ambulo.configs.presets import LOCOMOTION_PRESETS, PresetFolder, preset_folders
 from ambulo.configs.vr import NavigationConfig
 from ambulo.train.shared.settings import check_resumable
 from ambulo.train.vr.command import COMMAND
@@ -79,7 +78,7 @@ def _from_file(folder: Path, name: str | None, data: Any) -> LocomotionConfig:
     file = folder / "mine.json"
     file.write_text(json.dumps(data), encoding="utf-8")
     flags = SettingFlags(preset=name, config=str(file))
-    return flags.base_of(PRESETS)
+    return flags.base_of(LOCOMOTION_PRESETS)
 
 
 @pytest.mark.parametrize(
@@ -98,10 +97,10 @@ def test_a_value_that_is_a_default_is_set_too(
     name: str, key: str, value: Any, tmp_path: Path
 ) -> None:
     text = f"environment.{key}={json.dumps(value)}"
-    changed = with_overrides(preset(name), [text])
+    changed = with_overrides(LOCOMOTION_PRESETS.load(name), [text])
     got = json.loads(changed.to_json())["environment"]
     assert got[key] == value
-    before = json.loads(preset(name).to_json())["environment"]
+    before = json.loads(LOCOMOTION_PRESETS.load(name).to_json())["environment"]
     assert before[key] != value
     assert {**got, key: before[key]} == before
     assert _from_file(tmp_path, name, {"environment": {key: value}}) == changed
@@ -113,7 +112,7 @@ def test_a_value_that_is_a_default_is_set_too(
 @pytest.mark.parametrize("task", ["track", "get_up"])
 def test_a_balance_controller_is_refused_where_there_is_none(task: str) -> None:
     with pytest.raises(ConfigError, match=f"task = {task} has no balance controller"):
-        with_overrides(preset(task), ["environment.balance_law=true"])
+        with_overrides(LOCOMOTION_PRESETS.load(task), ["environment.balance_law=true"])
 
 
 @pytest.mark.parametrize(
@@ -160,7 +159,7 @@ def test_defaults_follow_the_task_until_they_are_set() -> None:
 def test_a_settings_file_changes_what_set_changes(
     name: str | None, data: Any, overrides: list[str], tmp_path: Path
 ) -> None:
-    base = preset(name) if name else LocomotionConfig()
+    base = LOCOMOTION_PRESETS.load(name) if name else LocomotionConfig()
     config = _from_file(tmp_path, name, data)
     assert config == with_overrides(base, overrides)
     assert config != base
@@ -175,7 +174,7 @@ def test_a_value_with_keys_is_replaced_as_a_whole() -> None:
 
 
 def test_other_settings_of_a_group_stay_as_the_preset_has_them(tmp_path: Path) -> None:
-    teacher = preset("track").training.teacher
+    teacher = LOCOMOTION_PRESETS.load("track").training.teacher
     config = _from_file(tmp_path, "track", {"training": {"teacher": {"rounds": 2}}})
     assert teacher is not None
     assert config.training.teacher == teacher.replace(rounds=2)

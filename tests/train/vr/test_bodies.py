@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import ConfigError, LevelError
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.vr import CurriculumStage, NavigationConfig
 from ambulo.envs.vr.body.twin_world import TwinWorld
 from ambulo.envs.vr.task.build import make_batch, make_world
@@ -19,7 +19,7 @@ from ambulo.train.vr.level_curriculum import (
 )
 from ambulo.train.vr.training import NavigationTraining
 
-CONFIG = preset("embodied_quick").override(
+CONFIG = VR_PRESETS.load("embodied_quick").override(
     "environment", body="capsule", levels=("open",), levels_per_family=3
 )
 
@@ -42,9 +42,11 @@ def test_a_stage_with_another_body_begins_in_its_world():
 
 
 def test_a_planner_teaches_on_the_twin():
-    config = preset("embodied")
+    config = VR_PRESETS.load("embodied")
     assert (
-        config.environment.body == preset("embodied_quick").environment.body == "twin"
+        config.environment.body
+        == VR_PRESETS.load("embodied_quick").environment.body
+        == "twin"
     )
     assert config.training.teacher is not None
     assert config.training.teacher.planner == "planner"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.vr import NavigationConfig
 from ambulo.train.vr.command import COMMAND
 
@@ -35,7 +35,7 @@ def test_file_goes_over_preset_and_flags_over_both(tmp_path: Path) -> None:
     )  # fmt: skip
     assert config.ppo.gamma == 0.5
     assert config.ppo.n_epochs == 2
-    assert config.ppo.n_steps == preset("quick_test").ppo.n_steps
+    assert config.ppo.n_steps == VR_PRESETS.load("quick_test").ppo.n_steps
     assert config.training.seed == 7
     assert config.environment.num_environments == 4
     assert config.environment.world == "mujoco"

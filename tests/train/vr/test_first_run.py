@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.envs.vr.families.level_sets import SPLIT_OFFSETS
 from ambulo.evaluate.vr.episodes import LevelSource
 from ambulo.evaluate.vr.evaluation import evaluate
@@ -74,7 +74,7 @@ def test_it_ends_with_table_curve_film_and_report(
 
 
 def test_the_film_shows_where_walking_straight_fails() -> None:
-    config = preset("first_run")
+    config = VR_PRESETS.load("first_run")
     one = {"straight": planner_subject("straight", config)}
     records = evaluate(one, LevelSource(config), 12)
     played = records["straight"].episodes

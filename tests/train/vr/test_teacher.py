@@ -10,7 +10,7 @@ import torch
 
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.vr import NavigationConfig, NavigationTeacherConfig
 from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.build import make_batch
@@ -24,7 +24,7 @@ TEACHER = NavigationTeacherConfig(
     samples=4096, rounds=2, epochs=4, last_epochs=8, batch_size=256, critic_updates=1
 )
 CONFIG = (
-    preset("embodied_quick")
+    VR_PRESETS.load("embodied_quick")
     .override("environment", levels=("open",), levels_per_family=4, num_environments=16)
     .override("observations", memory="plan")
     .override("training", init_from=None, teacher=TEACHER)

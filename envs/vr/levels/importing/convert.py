@@ -22,7 +22,7 @@ from ambulo.envs.vr.levels.level_check import (
     MAX_SIDE,
     level_problem,
 )
-from ambulo.envs.vr.levels.level_file import MAX_COORDINATE
+from ambulo.envs.vr.levels.level_numbers import MAX_COORDINATE
 from ambulo.envs.vr.levels.solids import Solids
 from ambulo.envs.vr.levels.surfaces import HeightField, Mesh
 

@@ -30,7 +30,7 @@ from ambulo.configs.arrays import Floats
 from ambulo.configs.base import Config, error_line, read_json
 from ambulo.configs.errors import LevelError
 from ambulo.configs.json_text import large_json_value
-from ambulo.envs.vr.levels.level_file import MAX_COORDINATE, Number, Rows
+from ambulo.envs.vr.levels.level_numbers import MAX_COORDINATE, Number, Rows
 
 MOST_SHAPES = 100_000
 """Largest number of shapes of a scene."""

@@ -14,7 +14,7 @@ from ambulo.envs.reference.clips.clip_library import (
     clip_library,
     named_clips,
 )
-from ambulo.envs.reference.reference_file import (
+from ambulo.envs.reference.reference import (
     load_reference,
 )
 

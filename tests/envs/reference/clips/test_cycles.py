@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ambulo.configs.locomotion import LocomotionEnvironmentConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.fit import fit
-from ambulo.envs.reference.reference import Reference, matching_dofs
+from ambulo.envs.reference.joint_patterns import matching_dofs
+from ambulo.envs.reference.reference import Reference
 
 DT = 1.0 / 30.0
 JOINTS = LocomotionEnvironmentConfig().joints

@@ -11,7 +11,7 @@ import pytest
 
 import ambulo
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.presets.vr import preset
+from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_bank, make_batch, make_world
@@ -26,7 +26,7 @@ BODIES = ("twin", "human23", "capsule")
 
 
 def config_of(body: str, *groups: str) -> NavigationConfig:
-    config = preset("embodied_quick").override(
+    config = VR_PRESETS.load("embodied_quick").override(
         "environment", body=body, levels=("open", "pillars"), levels_per_family=2
     )
     for group in groups:

@@ -10,9 +10,9 @@ import pytest
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
-from ambulo.evaluate.playtest.survey import survey
+from ambulo.envs.vr.survey.survey import survey
 
-LEVELS = Path(__file__).parents[2] / "data" / "playtest"
+LEVELS = Path(__file__).parents[3] / "data" / "playtest"
 
 
 def wall(x0: float, y0: float, x1: float, y1: float) -> list[float]:

@@ -13,10 +13,8 @@ from rich.console import Console
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.locomotion import (
-    LocomotionConfig,
-    LocomotionEnvironmentConfig,
-)
+from ambulo.configs.locomotion import LocomotionConfig
+from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.configs.simulation_nn import TeacherConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.build import make_batch, shared_out
@@ -33,24 +31,23 @@ from ambulo.envs.reference.reference import (
     Reference,
     is_reference,
     reference_bytes,
-    reference_from_bytes,
 )
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.evaluate.locomotion.cascades import correct_base, load_gait_policy
-from ambulo.evaluate.locomotion.teachers import (
-    ControllerTeacher,
-    PolicyTeacher,
-    Teacher,
-)
+from ambulo.evaluate.locomotion.evaluation import stored_references
 from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
 from ambulo.policies.agents.locomotion import (
     LocomotionModel,
     load_locomotion,
     load_locomotion_agent,
-    references_of,
 )
 from ambulo.policies.kinds.locomotion import MUSCLES
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
+from ambulo.train.locomotion.teachers import (
+    ControllerTeacher,
+    PolicyTeacher,
+    Teacher,
+)
 
 References = tuple[Reference, ...]
 
@@ -132,11 +129,6 @@ def teacher_of(config: TeacherConfig, batch: WalkerBatch) -> Teacher:
         )
     file = find_model(config.model)
     return PolicyTeacher(load_locomotion_agent(file), batch)
-
-
-def stored_references(model: LocomotionModel, source: str) -> References:
-    """The references in a model file."""
-    return tuple(reference_from_bytes(data, source) for data in references_of(model))
 
 
 def stored_muscles(model: LocomotionModel | None, source: str) -> MuscleNN | None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.levels.level import Level
-from ambulo.evaluate.playtest.bodies import Access, Body
-from ambulo.evaluate.playtest.parts import Parts
+from ambulo.envs.vr.survey.bodies import Access, Body
+from ambulo.envs.vr.survey.parts import Parts
 
 MAX_AREAS = 50
 """Unreachable parts that are listed, the largest first."""

@@ -9,16 +9,17 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import LevelError
+from ambulo.configs.playtest import MIN_AREA
 from ambulo.envs.vr.contract import CLIMB_HEIGHT
 from ambulo.envs.vr.geometry.edge_kernels import are_drops
 from ambulo.envs.vr.levels.layer_kernels import NEIGHBOURS
 from ambulo.envs.vr.levels.layers import CLEARANCE
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.solids import Solids
-from ambulo.evaluate.playtest.access import access_of
-from ambulo.evaluate.playtest.bodies import STANDING, Body
-from ambulo.evaluate.playtest.causes import with_causes, with_ways_in
-from ambulo.evaluate.playtest.floor import (
+from ambulo.envs.vr.survey.access import access_of
+from ambulo.envs.vr.survey.bodies import STANDING, Body
+from ambulo.envs.vr.survey.causes import with_causes, with_ways_in
+from ambulo.envs.vr.survey.floor import (
     GAP_AREA,
     MAX_AREAS,
     Area,
@@ -27,10 +28,9 @@ from ambulo.evaluate.playtest.floor import (
     letters,
     split,
 )
-from ambulo.evaluate.playtest.limits import MIN_AREA
-from ambulo.evaluate.playtest.movers import judged_level, rides
-from ambulo.evaluate.playtest.nodes import Nodes
-from ambulo.evaluate.playtest.parts import Parts, find_parts
+from ambulo.envs.vr.survey.movers import judged_level, rides
+from ambulo.envs.vr.survey.nodes import Nodes
+from ambulo.envs.vr.survey.parts import Parts, find_parts
 
 CELL_SIZES = (0.05, 0.1, 0.25)
 """Cell sizes of the floor grid; the first with few enough cells is used, [m]."""

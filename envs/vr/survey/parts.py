@@ -14,9 +14,9 @@ from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT, STEP_HEIGHT
 from ambulo.envs.vr.levels.geodesic import FINE_RESOLUTION
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
-from ambulo.evaluate.playtest.bodies import Body
-from ambulo.evaluate.playtest.movers import never_blocked
-from ambulo.evaluate.playtest.nodes import Nodes, parts_at
+from ambulo.envs.vr.survey.bodies import Body
+from ambulo.envs.vr.survey.movers import never_blocked
+from ambulo.envs.vr.survey.nodes import Nodes, parts_at
 
 _COMPARABLE = 0.5
 """Without starts, people are in the lowest part that has this fraction of the largest."""

@@ -19,7 +19,7 @@ from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import CARRIERS, Mover, lift_stops
-from ambulo.evaluate.playtest.nodes import Nodes
+from ambulo.envs.vr.survey.nodes import Nodes
 
 _STEP, _TURN = 0.1, 0.1
 """Largest way [m] and turn [rad] between two places at which a thing is looked at."""

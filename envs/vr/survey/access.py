@@ -16,13 +16,14 @@ from ambulo.envs.vr.levels.layers import CLEARANCE, with_lifts
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import CARRIERS
 from ambulo.envs.vr.levels.solids import Solids
-from ambulo.evaluate.playtest.bodies import Access, Body, MissedPart
-from ambulo.evaluate.playtest.floor import GAP_AREA, Area, letters
-from ambulo.evaluate.playtest.journeys import JITTER
-from ambulo.evaluate.playtest.movers import poses, rides
-from ambulo.evaluate.playtest.nodes import Nodes
-from ambulo.evaluate.playtest.parts import Parts, find_parts
+from ambulo.envs.vr.survey.bodies import Access, Body, MissedPart
+from ambulo.envs.vr.survey.floor import GAP_AREA, Area, letters
+from ambulo.envs.vr.survey.movers import poses, rides
+from ambulo.envs.vr.survey.nodes import Nodes
+from ambulo.envs.vr.survey.parts import Parts, find_parts
 
+NEAR_PLACE = 0.5
+"""Agents begin within this distance of a place that the level names, [m]."""
 _MOST_PAIRS = 4e8
 """Most pairs of shapes that are compared."""
 
@@ -217,5 +218,5 @@ def _missed_places(level: Level, reach: _Reach) -> list[str]:
     return [
         key.removesuffix(".position")
         for key, place in level.places().items()
-        if grid.nearest(place, JITTER) is None
+        if grid.nearest(place, NEAR_PLACE) is None
     ]

@@ -11,7 +11,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import MotionError
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.captured import CapturedCycle
+from ambulo.envs.reference.cycles.captured import CapturedCycle
 from ambulo.envs.reference.inverse_dynamics import InverseDynamics, inverse_dynamics
 from ambulo.motion.gaits.cycle import Cycle
 from ambulo.motion.gaits.planting import planted_cycle

@@ -11,7 +11,7 @@ from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import HeightField, Mesh
-from ambulo.evaluate.playtest.floor import Floor, Storey
+from ambulo.envs.vr.survey.floor import Floor, Storey
 
 _SAMPLES = np.linspace(-0.95, 0.95, 7)
 _ON_TOP = 0.06

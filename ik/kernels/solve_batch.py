@@ -204,7 +204,7 @@ def new_work(joints: int, n: int) -> Work:
 
 
 @njit(cache=True, error_model="numpy")
-def refine_batch(
+def solve_batch(
     body: Body,
     in_order: Array,
     settings: Array,

@@ -11,7 +11,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.observation import observation_layout
 from ambulo.envs.locomotion.protocol import WalkerBatch
-from ambulo.envs.reference.reference import matching_dofs
+from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.policies.agents.locomotion import LocomotionAgent
 
 

@@ -18,10 +18,10 @@ from ambulo.envs.vr.contract import BODY_RADIUS, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.moving import CARRIERS
-from ambulo.evaluate.playtest.floor import Area
-from ambulo.evaluate.playtest.movers import is_beside, never_blocked, stays
-from ambulo.evaluate.playtest.nodes import Nodes
-from ambulo.evaluate.playtest.parts import Parts
+from ambulo.envs.vr.survey.floor import Area
+from ambulo.envs.vr.survey.movers import is_beside, never_blocked, stays
+from ambulo.envs.vr.survey.nodes import Nodes
+from ambulo.envs.vr.survey.parts import Parts
 
 _BESIDE_STAIRS = 1.0
 """Largest distance of a place to which stairs lead from their end, [m]."""

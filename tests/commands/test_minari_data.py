@@ -12,8 +12,8 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 
 import ambulo
+from ambulo.commands.minari_data import EpisodeArrays, MinariWriter, rollouts
 from ambulo.configs.errors import ConfigError, RunFolderError
-from ambulo.evaluate.shared.minari_data import EpisodeArrays, MinariWriter, rollouts
 
 pytest.importorskip("h5py")
 minari = pytest.importorskip("minari")

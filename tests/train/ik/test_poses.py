@@ -10,11 +10,6 @@ import pytest
 
 from ambulo.configs.errors import IKError, MotionError
 from ambulo.configs.neural_ik import IKRunConfig
-from ambulo.evaluate.ik.data import (
-    PoseBatch,
-    Poses,
-    draw_masks,
-)
 from ambulo.ik.data.pose_data import PoseData, mirrored
 from ambulo.ik.data.pose_splits import parts_are_people, split_poses
 from ambulo.ik.pose import Pose, fk, turned
@@ -23,6 +18,11 @@ from ambulo.ik.solver.features import network_input, pose_from_frame, root_frame
 from ambulo.ik.solver.published import published_input
 from ambulo.ik.solver.targets import Targets
 from ambulo.train.ik.kinematics import Kinematics, matrices_of_sixd
+from ambulo.train.ik.poses import (
+    PoseBatch,
+    Poses,
+    draw_masks,
+)
 
 Make = Callable[..., PoseData]
 

@@ -17,6 +17,7 @@ from torch import Tensor
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import IKError
 from ambulo.configs.neural_ik import IKRunConfig
+from ambulo.evaluate.ik.scores import MASKS
 from ambulo.ik.data.pose_data import PoseData, mirrored
 from ambulo.ik.kernels.targets import HIPS
 from ambulo.ik.limits import clamp
@@ -31,13 +32,6 @@ from ambulo.ik.solver.features import (
 from ambulo.ik.solver.published import TASKS, Context, published_input, published_output
 from ambulo.ik.solver.targets import Targets
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
-
-MASKS: dict[str, tuple[str, ...]] = {
-    "all": TARGETS,
-    "effectors": TARGETS[:-1],
-    "trackers": ("Head", "LeftHand", "RightHand"),
-}
-"""The sets of targets that networks are judged with."""
 
 PRESENT, TURNED = 0.7, 0.8
 """Chance of a position in a random set of targets, and of its rotation then."""

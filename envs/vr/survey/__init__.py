@@ -1,0 +1,1 @@
+"""Survey of the walkable floor of a level: parts, causes, moving things, bodies."""

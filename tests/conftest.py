@@ -24,8 +24,8 @@ gc.set_threshold(50_000, 10, 10)
 # Models that the user has pulled are not those that tests count.
 os.environ["AMBULO_MODELS"] = str(Path(__file__).with_name("no_models"))
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("local", deadline=None, max_examples=50)
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 

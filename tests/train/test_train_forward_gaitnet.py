@@ -63,6 +63,7 @@ def weights_of(path: Path) -> dict[str, np.ndarray]:
     }
 
 
+@pytest.mark.integration
 def test_run_folder_and_models(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -104,6 +105,7 @@ def test_it_learns_what_the_parameters_do(tmp_path: Path) -> None:
     assert float(found["validation/speed_percent"]) < 0.3 * blind.speed_percent
 
 
+@pytest.mark.integration
 def test_gaits_that_differ_between_the_sides_are_told(
     command: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,6 +115,7 @@ def test_gaits_that_differ_between_the_sides_are_told(
     assert "deg off its mirror image" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_other_data_cannot_be_resumed(
     command: list[str], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,6 +130,7 @@ def test_other_data_cannot_be_resumed(
     assert "training.batch_size cannot change" in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_bad_files_are_named_and_counted(
     command: list[str], data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

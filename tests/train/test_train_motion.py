@@ -162,6 +162,7 @@ def test_speeds_and_curriculum(command: list[str], tmp_path: Path) -> None:
     assert code == 0  # no clip shows running: that stage is skipped
 
 
+@pytest.mark.integration
 def test_activity_split(data: Path, tmp_path: Path) -> None:
     code = train(["--bvh_dir", str(data), "--activity_split", "--test_ratio", "0.3",
                   "--mode", "mlp", "--epochs", "1", "--run-name", "a",

@@ -20,7 +20,7 @@ FEW_RAYS = WorldSpec(num_rays=1)
 FORWARD = np.array([0.0, 0.5, 0.0])
 
 
-@pytest.fixture(params=["mujoco", "godot"])
+@pytest.fixture(params=["mujoco", pytest.param("godot", marks=pytest.mark.integration)])
 def make(request):
     """Makes a world that is not the compiled one."""
     made = []

@@ -59,6 +59,7 @@ def warnings_are_errors() -> Iterator[None]:
         yield
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     "settings",
     [
@@ -238,6 +239,7 @@ def test_a_config_names_the_number_of_agents() -> None:
     assert parallel.parallel_env(data, num_agents=2).max_num_agents == 2
 
 
+@pytest.mark.integration
 def test_the_missing_package_is_named() -> None:
     code = """
 import sys

@@ -33,6 +33,7 @@ from ambulo.policies.files.archive import read_archive, zipped
 from ambulo.viz.body_film import gait_frames, write_gait_film
 
 
+@pytest.mark.integration
 def test_a_standing_body_weighs_what_it_weighs(reference: Reference) -> None:
     controller = baselines_of(["law"], CONFIG, (reference,))["law"]
     found = evaluate({"law": controller}, 2, seconds=2.0)["law"]
@@ -157,6 +158,7 @@ def test_command(
     assert json.loads(capsys.readouterr().out)["agents"] == data["agents"]
 
 
+@pytest.mark.integration
 def test_a_film_is_made_last_and_leaves_nothing_when_it_is_killed(
     model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

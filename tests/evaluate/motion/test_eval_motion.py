@@ -151,6 +151,7 @@ def test_two_evaluations_are_equal(run, capsys):
     assert data["windows"]["windows"] == 5
 
 
+@pytest.mark.integration
 def test_baselines_alone_and_horizons_of_choice(run, capsys):
     split = run / "split_info.json"
     arguments = ["--model", "none", "--split_file", str(split), "--use_test_set"]

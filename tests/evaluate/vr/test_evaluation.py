@@ -267,6 +267,7 @@ def test_a_level_that_is_played_again_begins_a_little_beside(tmp_path):
     np.testing.assert_array_equal(poses(6, still)[3:], nine[:3])
 
 
+@pytest.mark.integration
 def test_handmade_levels_are_played_round_robin():
     names = [level.name for level in handmade_levels()]
     bank, starts = episodes_for(CONFIG, level_set="handmade", episodes=24)
@@ -279,6 +280,7 @@ def test_handmade_levels_are_played_round_robin():
     assert described_levels(CONFIG, "handmade").startswith("handmade (twelve")
 
 
+@pytest.mark.integration
 def test_open_goals_and_starts_are_drawn_from_the_seed(tmp_path):
     folder = level_folder(tmp_path, goal=False, start=False)
 
@@ -302,6 +304,7 @@ def test_open_goals_and_starts_are_drawn_from_the_seed(tmp_path):
     assert len(breakdowns(records)[1].scores) == 3
 
 
+@pytest.mark.integration
 def test_chunks_give_the_same_episodes(monkeypatch):
     source = LevelSource(CONFIG, level_set="open,pits")
     whole = [c for c in episode_chunks(source, 7)]
@@ -314,6 +317,7 @@ def test_chunks_give_the_same_episodes(monkeypatch):
     assert summarise(full) == summarise(parts)
 
 
+@pytest.mark.integration
 def test_worlds_agree():
     fast, slow = (
         planned("oracle", config=config, level_set="pillars", episodes=3)

@@ -85,6 +85,7 @@ def test_a_run_leaves_model_scores_and_curves(first: LocomotionRunFolder) -> Non
     assert {"rollout/speed", "reward/pose", "train/approx_kl"} <= rows[0].keys()
 
 
+@pytest.mark.integration
 def test_a_stored_model_acts_without_its_run(first: LocomotionRunFolder) -> None:
     agent = load_locomotion_agent(first.final_model)
     obs = np.zeros((3, agent.layout.size), np.float32)
@@ -167,6 +168,7 @@ def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) 
     resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
 
 
+@pytest.mark.integration
 def test_a_run_that_a_reward_ends_resumes_from_its_last_checkpoint(
     tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,6 +203,7 @@ def test_a_run_that_a_reward_ends_resumes_from_its_last_checkpoint(
     assert folder.newest_checkpoint() == folder.checkpoint(2 * ROLLOUT)
 
 
+@pytest.mark.integration
 def test_damaged_models_are_refused(first: LocomotionRunFolder, tmp_path: Path) -> None:
     folder = first
     model = load_locomotion(folder.final_model)

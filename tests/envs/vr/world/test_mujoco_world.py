@@ -89,6 +89,7 @@ def test_free_motion_is_that_of_the_compiled_world():
         )
 
 
+@pytest.mark.integration
 def test_walks_among_obstacles_are_those_of_the_compiled_world():
     ours, theirs = pair([random_level(seed) for seed in range(8)], FEW_RAYS)
     events = 0

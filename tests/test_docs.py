@@ -11,11 +11,12 @@ from fixtures.motion import cmu  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-PAGES = [
-    page
+PAGES = list({
+    tuple(blocks): page
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
-    if BLOCK.search(page.read_text(encoding="utf-8"))
-]
+    if (blocks := BLOCK.findall(page.read_text(encoding="utf-8")))
+}.values())  # fmt: skip
+"""Pages with Python; of pages that show the same, one."""
 NOT_RUN = {
     "godot_agents.md": "needs a game; tests/envs/godot/agents does the same",
     "godot_api.md": "speaks to a game that runs; tests/envs/godot does",

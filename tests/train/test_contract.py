@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import importlib
+import io
 import json
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -168,6 +171,24 @@ class Runs:
         assert self.command.main(flags) == code
         return self.open(name)
 
+    def stopped(self, name: str, seed: int) -> RunFolder:
+        """Train until a signal ends the run after some updates."""
+        Counted.left = self.training.updates
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("ambulo.train.shared.run_command.StopRequest", Counted)
+            return self.folder(name, "--seed", str(seed), code=130)
+
+    @cached_property
+    def part(self) -> tuple[RunFolder, str]:
+        """A stopped run with the seed of the whole one, and what it printed."""
+        with contextlib.redirect_stderr(io.StringIO()) as printed:
+            return self.stopped("part", 3), printed.getvalue()
+
+    def copy(self, source: RunFolder, name: str) -> RunFolder:
+        """Copy a run."""
+        shutil.copytree(source.path, self.out / name)
+        return self.open(name)
+
     def resume(self, name: str) -> int:
         folder = str(self.out / name)
         return self.command.main(["--resume", folder, *self.training.results])
@@ -204,19 +225,6 @@ class Counted(StopRequest):
         """Take the number that a real signal sets."""
 
 
-@pytest.fixture
-def stopped(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunFolder]:
-    """`stopped(name, seed)`: a run that a signal ends after some updates."""
-
-    def run(name: str, seed: int) -> RunFolder:
-        Counted.left = runs.training.updates
-        with monkeypatch.context() as patch:
-            patch.setattr("ambulo.train.shared.run_command.StopRequest", Counted)
-            return runs.folder(name, "--seed", str(seed), code=130)
-
-    return run
-
-
 def weights(path: Path) -> dict[str, bytes]:
     """The bytes of all tensors of a model."""
     if path.is_dir():
@@ -242,11 +250,12 @@ CLOCKS = ("seconds", "time/", "rows_per_second")
 
 
 def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
-    runs: Runs, stopped: Callable[..., RunFolder], capsys: pytest.CaptureFixture[str]
+    runs: Runs,
 ) -> None:
     """Also where the process died while it wrote the next checkpoint."""
-    whole, part = runs.open("whole"), stopped("part", 3)
-    assert f"{part.program} --resume {part.path}" in capsys.readouterr().err
+    stopped, printed = runs.part
+    assert f"{stopped.program} --resume {stopped.path}" in printed
+    whole, part = runs.open("whole"), runs.copy(stopped, "resumed")
     kept = part.newest_checkpoint()
     assert kept is not None
     assert not part.final_model.exists()
@@ -255,7 +264,7 @@ def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
     (part.checkpoints / f".{later.name}.1-2.tmp").write_bytes(b"half")
     assert part.newest_checkpoint() == kept
     later.unlink()
-    assert runs.resume("part") == 0
+    assert runs.resume("resumed") == 0
     assert weights(part.final_model) == weights(whole.final_model)
     assert weights(part.final_model)
     assert weights(part.best_model) == weights(whole.best_model)
@@ -263,10 +272,8 @@ def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
     assert not list(part.path.rglob("*.tmp"))
 
 
-def test_another_seed_gives_other_bits(
-    runs: Runs, stopped: Callable[..., RunFolder]
-) -> None:
-    one, other = stopped("one", 3), stopped("other", 4)
+def test_another_seed_gives_other_bits(runs: Runs) -> None:
+    one, other = runs.part[0], runs.stopped("other", 4)
     found = [folder.newest_checkpoint() for folder in (one, other)]
     assert found[0] is not None
     assert found[1] is not None
@@ -304,8 +311,7 @@ def test_a_folder_is_used_by_one_training_at_a_time(
 def test_a_damaged_checkpoint_alone_is_refused(
     runs: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    copy = runs.open("damaged")
-    shutil.copytree(runs.out / "whole", copy.path)
+    copy = runs.copy(runs.open("whole"), "damaged")
     for file in copy.checkpoints.glob("*.zip"):
         file.write_bytes(file.read_bytes()[:-20])
     assert runs.resume("damaged") == 2

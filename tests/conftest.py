@@ -45,6 +45,18 @@ def godot_program() -> Path:
     return found
 
 
+@pytest.fixture(scope="session")
+def gl() -> None:
+    """A test that asks for this is skipped where MuJoCo cannot draw."""
+    from ambulo.configs.errors import RenderError
+    from ambulo.envs.offscreen import gl_backend
+
+    try:
+        gl_backend()
+    except RenderError as error:
+        pytest.skip(str(error))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what needs an engine as `integration`, before markers are selected."""

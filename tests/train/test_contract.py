@@ -204,8 +204,10 @@ def runs(
     folder = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AMBULO_MOTION_CACHE", str(folder / "cache"))
-        # Small parts, so that a gait training ends within one.
+        # Small parts, so that a gait training ends within one; short validations.
         patch.setattr("ambulo.motion.gaits.gait_sets.BLOCK", 5)
+        patch.setattr("ambulo.train.trackers.validation.COUNT", 8)
+        patch.setattr("ambulo.train.trackers.validation.PIECES", 2)
         yield Runs(request.param, folder)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,14 @@ def test_the_shapes_in_the_header_are_those_of_the_network() -> None:
     network = TrackerNet(config)
     found = {name: tuple(t.shape) for name, t in network.state_dict().items()}
     assert found == tracker_shapes(config)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _short_validations() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ambulo.train.trackers.validation.COUNT", 8)
+        patch.setattr("ambulo.train.trackers.validation.PIECES", 2)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -37,8 +37,10 @@ SETTINGS = {
     if name.startswith("ambulo/") and name != "ambulo/Godot-v0"
 }
 """Of every environment that is registered, but for games, which need an engine."""
-DEAR = ("ambulo/EmbodiedNavigation-v0", "ambulo/Gait-v0")
-"""Environments whose simulation takes most of the time."""
+DEAR = {
+    f"ambulo/{name}-v0" for name in ("EmbodiedNavigation", "Gait", "Locomote", "Track")
+}
+"""Environments whose simulation or reference takes most of the time."""
 LIMIT = 8
 """Steps of an episode."""
 

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from fixtures.gait_data import write_data
 from fixtures.locomotion_runs import settings, standing_reference
-from fixtures.motion import make_walk
+from fixtures.motion import write_people
 from fixtures.poses import make_poses
 from fixtures.trackers import sequences
 
@@ -26,7 +26,6 @@ from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
 from ambulo.ik.data.pose_data import save_poses
 from ambulo.ik.data.sequences import save_sequences
-from ambulo.motion.formats.files import write_motion
 
 pytestmark = pytest.mark.integration
 
@@ -57,12 +56,7 @@ def standing(folder: Path) -> list[str]:
 
 
 def walks(folder: Path) -> list[str]:
-    for subject in range(1, 7):
-        place = folder / "data" / f"{subject:02d}"
-        place.mkdir(parents=True)
-        walk = make_walk(frames=241, speed=0.9 + 0.1 * subject)
-        write_motion(place / f"{subject:02d}_01_walk.npz", walk)
-    return ["--bvh_dir", str(folder / "data")]
+    return ["--bvh_dir", str(write_people(folder / "data"))]
 
 
 def poses(folder: Path) -> list[str]:

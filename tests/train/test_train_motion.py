@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 from fixtures.exits import refusal
+from fixtures.motion import write_people
 
-from ambulo.motion.formats.files import write_motion
-from ambulo.motion.motion import Motion
 from ambulo.policies.agents.motion import load_encoder, load_motion_nn
 from ambulo.policies.files.model_file import load_model
 from ambulo.policies.kinds.motion_nn import MotionMetadata
@@ -29,7 +27,6 @@ SMALL = [
     "--episodes", "4",
     "--set", "dataset.validation_ratio=0.2",
 ]  # fmt: skip
-Walk = Callable[..., Motion]
 
 
 @pytest.fixture(autouse=True)
@@ -41,15 +38,8 @@ def _one_cache(
 
 
 @pytest.fixture
-def data(tmp_path: Path, walk_motion: Walk) -> Path:
-    """Six people's walks of two seconds, each a little faster."""
-    folder = tmp_path / "data"
-    for subject in range(1, 7):
-        place = folder / f"{subject:02d}"
-        place.mkdir(parents=True)
-        walk = walk_motion(frames=241, speed=0.9 + 0.1 * subject)
-        write_motion(place / f"{subject:02d}_01_walk.npz", walk)
-    return folder
+def data(tmp_path: Path) -> Path:
+    return write_people(tmp_path / "data")
 
 
 @pytest.fixture

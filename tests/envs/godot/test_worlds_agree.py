@@ -77,13 +77,13 @@ def test_continuation_is_bit_exact(make: Make) -> None:
     if make.kind == "mujoco":
         levels.append(sample_level(1, moving=True))
     world = begin(make(len(levels)), levels)
-    actions = wandering(5, 40, len(levels))
+    actions = wandering(5, 20, len(levels))
     actions[:, 3] = [0.0, 1.0, 0.0]
-    for action in actions[:20]:
+    for action in actions[:10]:
         world.step(action)
     assert world.state.position[3, 2] < 0.0
     saved = world.state_dict()
-    for action in actions[20:]:
+    for action in actions[10:]:
         world.step(action)
     expected = world.state_dict()
     assert not np.array_equal(expected["position"], saved["position"])
@@ -91,7 +91,7 @@ def test_continuation_is_bit_exact(make: Make) -> None:
     fresh.set_levels(range(len(levels)), levels)
     for other in (world, fresh):
         other.load_state_dict(saved)
-        for action in actions[20:]:
+        for action in actions[10:]:
             other.step(action)
         for name, array in other.state_dict().items():
             np.testing.assert_array_equal(array, expected[name], err_msg=name)

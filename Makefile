@@ -18,6 +18,9 @@ ARGS ?=
 PYTEST_ARGS ?= -n auto --maxprocesses 4 --dist worksteal
 BENCH ?= $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 
+# Tests start many processes, which then need not compile the same modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup train test test-integration test-all test-slow test-browser test-blender test-peers fuzz lint format check bench docs godot wheel-check clean
 

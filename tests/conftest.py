@@ -24,8 +24,8 @@ gc.set_threshold(50_000, 10, 10)
 # Models that the user has pulled are not those that tests count.
 os.environ["AMBULO_MODELS"] = str(Path(__file__).with_name("no_models"))
 
-settings.register_profile("local", deadline=None)
-settings.register_profile("ci", deadline=None, derandomize=True)
+settings.register_profile("local", deadline=None, max_examples=50)
+settings.register_profile("ci", settings.get_profile("local"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
@@ -43,6 +43,18 @@ def godot_program() -> Path:
         pytest.skip(str(error))
     import_project(found, find_project())
     return found
+
+
+@pytest.fixture(scope="session")
+def gl() -> None:
+    """A test that asks for this is skipped where MuJoCo cannot draw."""
+    from ambulo.configs.errors import RenderError
+    from ambulo.envs.offscreen import gl_backend
+
+    try:
+        gl_backend()
+    except RenderError as error:
+        pytest.skip(str(error))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -33,7 +33,7 @@ OTHERS = {
     "curl": "tests/envs/godot speaks to the bridge",
     "blender": "another program; tests/blender runs the add-on",
     "git": "downloads",
-    "mkdir": "copies of the add-on: tests/envs/godot/test_own_scene_guide.py does so",
+    "mkdir": "copies of the add-on: tests/envs/godot/test_guides.py does so",
     "cp": "as mkdir",
     "godot": "another program",
     "docker": "another program",
@@ -61,7 +61,7 @@ NOT_RUN = {
     r"M\.zip|runs/motion |split_info": "a motion run: tests/train/test_train_motion.py",
     r"train-estimator|estimator\.zip": "tests/train/gait_use trains these",
     r"--comfort": "needs an agent with a dial: tests/evaluate/vr/test_dials.py",
-    r"my_game": "tests/envs/godot/test_own_scene_guide.py runs that guide",
+    r"my_game": "tests/envs/godot/test_guides.py runs that guide",
     r"/muscle_walk|--preset muscle_walk": "minutes: tests/envs/reference, tests/train",
     r"gait (compose|extract-cycles)|walks\.zip|runs/healthy": "tests/train/gait",
 }

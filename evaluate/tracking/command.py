@@ -206,7 +206,8 @@ def _batch(request: EvalRequest, agent: LocomotionAgent) -> TrackBatch:
         source = str(request.model_file)
         reference = reference_from_bytes(agent.references[0], source)
     check_reference(reference, character, env)
-    count = args.num_envs or NUM_ENVS
+    most = len(reference.gaits) * _starts(request)[0]  # more would play nothing
+    count = min(args.num_envs or NUM_ENVS, most)
     return TrackBatch(config, reference, character, num_envs=count)
 
 

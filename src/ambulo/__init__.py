@@ -5,7 +5,7 @@ when it is first used.
 
 >>> import ambulo
 >>> agent = ambulo.load("vr_navigation")
->>> env = ambulo.make_vec(agent, num_envs=2)
+>>> env = ambulo.make_vec(agent, num_envs=2, levels_per_family=8)
 >>> obs, info = env.reset(seed=0)
 >>> obs, reward, terminated, truncated, info = env.step(agent.act(obs))
 >>> reward.shape

@@ -18,9 +18,6 @@ import pytest
 from fixtures.motion import cmu  # noqa: F401
 from fixtures.own_bodies import humanoid_xml
 
-from ambulo.configs.errors import RenderError
-from ambulo.envs.offscreen import gl_backend
-
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = sorted((ROOT / "benchmarks").glob("[!_]*.py"))
 TOOLS = sorted((ROOT / "tools").glob("*.py"))
@@ -140,10 +137,7 @@ def run(script: Path, request: pytest.FixtureRequest, out: Path, *more: object) 
     if script.stem in EXTRAS:
         pytest.importorskip(EXTRAS[script.stem])
     if script.stem in DRAWING:
-        try:
-            gl_backend()
-        except RenderError as error:
-            pytest.skip(str(error))
+        request.getfixturevalue("gl")
     if script.stem in GODOT:
         request.getfixturevalue("godot_program")
     environment, data = dict(os.environ), out

@@ -21,9 +21,9 @@ sys.path.insert(0, str(ROOT / "blender"))
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what stands in this folder."""
-    here = Path(__file__).resolve().parent
+    here = Path(__file__).parent
     for item in items:
-        if here in item.path.resolve().parents:
+        if item.path.is_relative_to(here):
             item.add_marker(pytest.mark.blender)
 
 

@@ -13,9 +13,7 @@ from fixtures.people import PEOPLE, Person, dog, only_legs
 
 from ambulo import cli
 from ambulo.commands.body.check import BodyTestFlags, show
-from ambulo.configs.errors import RenderError
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.offscreen import gl_backend
 from ambulo.envs.reference.standing import standing_positions
 from ambulo.evaluate.locomotion.body_check import (
     BodyCheck,
@@ -30,14 +28,6 @@ from ambulo.viz.body_picture import body_picture
 def write_rig(path: Path, rig: Person) -> Path:
     path.write_bytes(glb(gltf_of(rig.turned(Z_UP_TO_Y_UP, 100.0))))
     return path
-
-
-def no_opengl() -> bool:
-    try:
-        gl_backend()
-    except RenderError:
-        return True
-    return False
 
 
 @pytest.mark.slow
@@ -94,8 +84,7 @@ def test_exit_codes_say_how_it_stands(
 
 
 @pytest.mark.integration
-@pytest.mark.skipif(no_opengl(), reason="no OpenGL for pictures")
-def test_the_picture_shows_both_sides(tmp_path: Path) -> None:
+def test_the_picture_shows_both_sides(gl: None, tmp_path: Path) -> None:
     body = load_character("human23")
     pose = standing_positions(body)
     (tmp_path / "a.png").write_bytes(body_picture(body, pose, "t", "u", is_good=True))

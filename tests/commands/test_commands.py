@@ -101,6 +101,7 @@ def narrow_levels(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("body", ["human23", "twin"])
 def test_levels_are_checked_for_a_body(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], body: str

@@ -8,11 +8,11 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from importlib import import_module
 from typing import get_type_hints
 
 import pytest
+from fixtures.exits import exit_code
 
 from ambulo import cli
 from ambulo.command_table import AMBULO, Row
@@ -37,19 +37,11 @@ print(json.dumps(loaded))
 """
 
 
-def left_with(argv: Sequence[str]) -> int:
-    """Return the exit code of a command, however it ends."""
-    try:
-        return cli.main(list(argv))
-    except SystemExit as left:
-        return int(left.code or 0)
-
-
 @pytest.mark.parametrize("words", LEAVES, ids=" ".join)
 def test_help_and_bad_flags(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert left_with([*words, "--help"]) == 0
+    assert exit_code(cli.main, [*words, "--help"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("usage: ")
     assert "--verbose" in shown.out
@@ -57,7 +49,7 @@ def test_help_and_bad_flags(
     wrong = [*words, "--no-such-flag"]
     if words in {("sweep",), ("tune",)}:
         wrong = [*words, "vr", "quick_test", "--no-such-flag"]
-    assert left_with(wrong) == 2
+    assert exit_code(cli.main, wrong) == 2
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith("ambulo: error: ")
@@ -69,17 +61,17 @@ def test_groups_list_their_commands(
     words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     row: Row = GROUPS[words]
-    assert left_with([*words, "--help"]) == 0
+    assert exit_code(cli.main, [*words, "--help"]) == 0
     shown = capsys.readouterr().out
     assert all(f"\n  {name} " in shown for name in row.rows)
-    assert left_with([*words, "nosuch"]) == 2
+    assert exit_code(cli.main, [*words, "nosuch"]) == 2
     said = capsys.readouterr().err
     assert f"unknown {row.kind} 'nosuch'" in said
     assert said.count("\n") == 1
 
 
 def test_a_command_of_a_group_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert left_with(["estimate"]) == 2
+    assert exit_code(cli.main, ["estimate"]) == 2
     assert "write ambulo gait estimate" in capsys.readouterr().err
 
 

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from fixtures.exits import refusal
 
 from ambulo.cli import main
 from ambulo.configs.reading import open_regular, read_regular, read_regular_text
@@ -63,12 +64,6 @@ def test_no_command_waits_for_a_pipe(
         os.mkfifo(f"{pipe}.{ending}")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(tmp_path)
-        try:
-            code = main(command.format(pipe).split())
-        except SystemExit as stopped:
-            code = int(stopped.code or 0)
-    assert code == 2
-    text = capsys.readouterr().err
+        text = refusal(main, command.format(pipe).split(), capsys)
     assert text.startswith("ambulo: error: ")
-    assert text.count("\n") == 1
     assert f"{pipe}." in text

@@ -76,6 +76,7 @@ def test_bounds_of_own_settings_hold(hop_file: Path, own: object, error: str) ->
         parse(LocomotionConfig, data, "test")
 
 
+@pytest.mark.integration
 def test_child_processes_know_the_task_of_a_file(hop_file: Path) -> None:
     register_file(hop_file)
     code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).own.height)"

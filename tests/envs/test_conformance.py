@@ -37,6 +37,10 @@ SETTINGS = {
     if name.startswith("ambulo/") and name != "ambulo/Godot-v0"
 }
 """Of every environment that is registered, but for games, which need an engine."""
+DEAR = {
+    f"ambulo/{name}-v0" for name in ("EmbodiedNavigation", "Gait", "Locomote", "Track")
+}
+"""Environments whose simulation or reference takes most of the time."""
 LIMIT = 8
 """Steps of an episode."""
 
@@ -57,7 +61,13 @@ def single(name: str) -> gymnasium.Env[Any, Any]:
     return gymnasium.make(name, step_limit=LIMIT, **SETTINGS[name])
 
 
-@pytest.fixture(scope="module", params=SETTINGS)
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=[pytest.mark.integration] if name in DEAR else [])
+        for name in SETTINGS
+    ],
+)
 def name(request: pytest.FixtureRequest) -> str:
     """The identifier of an environment."""
     return str(request.param)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fixtures.exits import refusal
 
 from ambulo.common.command_line import arguments_of
 from ambulo.evaluate.command import main
@@ -108,14 +109,7 @@ def test_a_bad_flag_is_one_line_and_nothing_is_written(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    try:
-        code = main([model, *flags.split()])
-    except SystemExit as leaving:
-        code = int(str(leaving.code))
-    error = capsys.readouterr().err
-    assert code == 2
-    assert message in error
-    assert error.count("\n") == 1
+    assert message in refusal(main, [model, *flags.split()], capsys)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -131,6 +131,7 @@ def test_no_report_is_overwritten(tmp_path, capsys):
     assert str(out / "evaluation_3" / "report.html") in capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_a_film_may_lie_in_the_new_folder(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(os.environ, "MUJOCO_GL", "disable")
     out = tmp_path / "out"
@@ -149,6 +150,7 @@ def test_a_folder_that_cannot_be_made_is_one_line(tmp_path, capsys):
     assert str(out) in capsys.readouterr().err
 
 
+@pytest.mark.integration
 def test_a_full_disk_leaves_nothing_half_written(tmp_full_disk, capsys):
     out = tmp_full_disk / "out"
     (tmp_full_disk / "filler").write_bytes(bytes(180 * 1024))

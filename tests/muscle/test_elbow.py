@@ -68,6 +68,7 @@ def test_elbow_reaches_its_target(packaged: Load) -> None:
     assert np.abs(elbow.muscles.residual).max() < 0.1
 
 
+@pytest.mark.integration
 def test_activations_are_held(packaged: Load) -> None:
     model = packaged("myoelbow")
     elbow = Elbows(model, [0.0], cost=CHEAP, refresh=4)

@@ -77,7 +77,7 @@ def test_curves_by_hand() -> None:
     np.testing.assert_allclose(bias[[0, 1, 3, 7], 0], [0.0, 0.0, -70.0, -210.0])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.floats(0.05, 0.7), st.floats(-3.0, 3.0), st.floats(0.0, 1.0), st.floats(1.0, 2.0),
     st.floats(1.0, 1.8),

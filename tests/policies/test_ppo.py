@@ -195,6 +195,7 @@ def test_the_buffer_holds_what_was_seen_before_each_step() -> None:
     np.testing.assert_allclose(seen, want, atol=1e-6)
 
 
+@pytest.mark.integration
 def test_equal_seeds_give_equal_weights_and_a_rest_is_left_out() -> None:
     learners = []
     for seed in (0, 0, 1):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from fixtures.exits import exit_code
 
 from ambulo import cli
 from ambulo.configs.presets import VR_PRESETS
@@ -20,10 +21,7 @@ FEW_LEVELS = ["--set", "environment.levels_per_family=1"]
 
 def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     """Exit code and error text of a training command."""
-    try:
-        code = train(arguments)
-    except SystemExit as error:
-        code = int(error.code or 0)
+    code = exit_code(train, arguments)
     captured = capsys.readouterr()
     assert captured.out == ""
     return code, captured.err

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import importlib
+import io
 import json
 import shutil
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fixtures.gait_data import write_data
 from fixtures.locomotion_runs import settings, standing_reference
-from fixtures.motion import make_walk
+from fixtures.motion import write_people
 from fixtures.poses import make_poses
 from fixtures.trackers import sequences
 
@@ -23,7 +26,6 @@ from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
 from ambulo.ik.data.pose_data import save_poses
 from ambulo.ik.data.sequences import save_sequences
-from ambulo.motion.formats.files import write_motion
 
 pytestmark = pytest.mark.integration
 
@@ -54,12 +56,7 @@ def standing(folder: Path) -> list[str]:
 
 
 def walks(folder: Path) -> list[str]:
-    for subject in range(1, 7):
-        place = folder / "data" / f"{subject:02d}"
-        place.mkdir(parents=True)
-        walk = make_walk(frames=241, speed=0.9 + 0.1 * subject)
-        write_motion(place / f"{subject:02d}_01_walk.npz", walk)
-    return ["--bvh_dir", str(folder / "data")]
+    return ["--bvh_dir", str(write_people(folder / "data"))]
 
 
 def poses(folder: Path) -> list[str]:
@@ -168,6 +165,24 @@ class Runs:
         assert self.command.main(flags) == code
         return self.open(name)
 
+    def stopped(self, name: str, seed: int) -> RunFolder:
+        """Train until a signal ends the run after some updates."""
+        Counted.left = self.training.updates
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("ambulo.train.shared.run_command.StopRequest", Counted)
+            return self.folder(name, "--seed", str(seed), code=130)
+
+    @cached_property
+    def part(self) -> tuple[RunFolder, str]:
+        """A stopped run with the seed of the whole one, and what it printed."""
+        with contextlib.redirect_stderr(io.StringIO()) as printed:
+            return self.stopped("part", 3), printed.getvalue()
+
+    def copy(self, source: RunFolder, name: str) -> RunFolder:
+        """Copy a run."""
+        shutil.copytree(source.path, self.out / name)
+        return self.open(name)
+
     def resume(self, name: str) -> int:
         folder = str(self.out / name)
         return self.command.main(["--resume", folder, *self.training.results])
@@ -183,8 +198,10 @@ def runs(
     folder = tmp_path_factory.mktemp(request.param)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AMBULO_MOTION_CACHE", str(folder / "cache"))
-        # Small parts, so that a gait training ends within one.
+        # Small parts, so that a gait training ends within one; short validations.
         patch.setattr("ambulo.motion.gaits.gait_sets.BLOCK", 5)
+        patch.setattr("ambulo.train.trackers.validation.COUNT", 8)
+        patch.setattr("ambulo.train.trackers.validation.PIECES", 2)
         yield Runs(request.param, folder)
 
 
@@ -202,19 +219,6 @@ class Counted(StopRequest):
     @signal_number.setter
     def signal_number(self, value: int | None) -> None:
         """Take the number that a real signal sets."""
-
-
-@pytest.fixture
-def stopped(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> Callable[..., RunFolder]:
-    """`stopped(name, seed)`: a run that a signal ends after some updates."""
-
-    def run(name: str, seed: int) -> RunFolder:
-        Counted.left = runs.training.updates
-        with monkeypatch.context() as patch:
-            patch.setattr("ambulo.train.shared.run_command.StopRequest", Counted)
-            return runs.folder(name, "--seed", str(seed), code=130)
-
-    return run
 
 
 def weights(path: Path) -> dict[str, bytes]:
@@ -242,11 +246,12 @@ CLOCKS = ("seconds", "time/", "rows_per_second")
 
 
 def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
-    runs: Runs, stopped: Callable[..., RunFolder], capsys: pytest.CaptureFixture[str]
+    runs: Runs,
 ) -> None:
     """Also where the process died while it wrote the next checkpoint."""
-    whole, part = runs.open("whole"), stopped("part", 3)
-    assert f"{part.program} --resume {part.path}" in capsys.readouterr().err
+    stopped, printed = runs.part
+    assert f"{stopped.program} --resume {stopped.path}" in printed
+    whole, part = runs.open("whole"), runs.copy(stopped, "resumed")
     kept = part.newest_checkpoint()
     assert kept is not None
     assert not part.final_model.exists()
@@ -255,7 +260,7 @@ def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
     (part.checkpoints / f".{later.name}.1-2.tmp").write_bytes(b"half")
     assert part.newest_checkpoint() == kept
     later.unlink()
-    assert runs.resume("part") == 0
+    assert runs.resume("resumed") == 0
     assert weights(part.final_model) == weights(whole.final_model)
     assert weights(part.final_model)
     assert weights(part.best_model) == weights(whole.best_model)
@@ -263,10 +268,8 @@ def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
     assert not list(part.path.rglob("*.tmp"))
 
 
-def test_another_seed_gives_other_bits(
-    runs: Runs, stopped: Callable[..., RunFolder]
-) -> None:
-    one, other = stopped("one", 3), stopped("other", 4)
+def test_another_seed_gives_other_bits(runs: Runs) -> None:
+    one, other = runs.part[0], runs.stopped("other", 4)
     found = [folder.newest_checkpoint() for folder in (one, other)]
     assert found[0] is not None
     assert found[1] is not None
@@ -304,8 +307,7 @@ def test_a_folder_is_used_by_one_training_at_a_time(
 def test_a_damaged_checkpoint_alone_is_refused(
     runs: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    copy = runs.open("damaged")
-    shutil.copytree(runs.out / "whole", copy.path)
+    copy = runs.copy(runs.open("whole"), "damaged")
     for file in copy.checkpoints.glob("*.zip"):
         file.write_bytes(file.read_bytes()[:-20])
     assert runs.resume("damaged") == 2

@@ -5,15 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from fixtures.exits import refusal
+from fixtures.motion import write_people
 
-from ambulo.motion.formats.files import write_motion
-from ambulo.motion.motion import Motion
 from ambulo.policies.agents.motion import load_encoder, load_motion_nn
 from ambulo.policies.files.model_file import load_model
 from ambulo.policies.kinds.motion_nn import MotionMetadata
@@ -28,7 +27,6 @@ SMALL = [
     "--episodes", "4",
     "--set", "dataset.validation_ratio=0.2",
 ]  # fmt: skip
-Walk = Callable[..., Motion]
 
 
 @pytest.fixture(autouse=True)
@@ -40,15 +38,8 @@ def _one_cache(
 
 
 @pytest.fixture
-def data(tmp_path: Path, walk_motion: Walk) -> Path:
-    """Six people's walks of two seconds, each a little faster."""
-    folder = tmp_path / "data"
-    for subject in range(1, 7):
-        place = folder / f"{subject:02d}"
-        place.mkdir(parents=True)
-        walk = walk_motion(frames=241, speed=0.9 + 0.1 * subject)
-        write_motion(place / f"{subject:02d}_01_walk.npz", walk)
-    return folder
+def data(tmp_path: Path) -> Path:
+    return write_people(tmp_path / "data")
 
 
 @pytest.fixture
@@ -162,6 +153,7 @@ def test_speeds_and_curriculum(command: list[str], tmp_path: Path) -> None:
     assert code == 0  # no clip shows running: that stage is skipped
 
 
+@pytest.mark.integration
 def test_activity_split(data: Path, tmp_path: Path) -> None:
     code = train(["--bvh_dir", str(data), "--activity_split", "--test_ratio", "0.3",
                   "--mode", "mlp", "--epochs", "1", "--run-name", "a",
@@ -208,14 +200,7 @@ def test_bad_input_is_one_line(
     flags: list[str],
     rule: str,
 ) -> None:
-    try:
-        code = train([*command, *flags])
-    except SystemExit as left:
-        code = int(left.code or 0)
-    assert code == 2
-    error = capsys.readouterr().err.strip()
-    assert rule in error
-    assert len([line for line in error.splitlines() if "error:" in line]) == 1
+    assert rule in refusal(train, [*command, *flags], capsys, alone=False)
     assert not list((tmp_path / "runs").glob("*")) or "run name" in rule
 
 
@@ -234,12 +219,7 @@ def test_bad_resumes(
         (["--resume", str(run.path), "--bvh_dir", "x"], "no --bvh_dir"),
         ([], "--bvh_dir DIR"),
     ):
-        try:
-            code = train(arguments)
-        except SystemExit as left:
-            code = int(left.code or 0)
-        assert code == 2
-        assert rule in capsys.readouterr().err
+        assert rule in refusal(train, arguments, capsys, alone=False)
     clip = next((tmp_path / "data").rglob("*.npz"))
     clip.unlink()
     assert train(["--resume", str(run.path), "--epochs", "2"]) == 2

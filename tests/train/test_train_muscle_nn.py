@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
 from pathlib import Path
 
@@ -41,13 +43,19 @@ def rows_of(run: MuscleRunFolder) -> list[dict[str, str]]:
     return rows
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[MuscleRunFolder, str]:
+    """A whole run, which tests only read, and what it printed."""
+    final = ["--seed", "2", "--set", "training.final_corrections=4", "--json"]
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        run = run_in(tmp_path_factory.mktemp("runs"), "a", *final)
+    return run, printed.getvalue()
+
+
 @pytest.mark.integration
-def test_run_folder_and_models(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    final = ["--set", "training.final_corrections=4", "--json"]
-    run = run_in(tmp_path, "a", *final)
-    result = json.loads(capsys.readouterr().out)
+def test_run_folder_and_models(trained: tuple[MuscleRunFolder, str]) -> None:
+    run, printed = trained
+    result = json.loads(printed)
     assert result["details"]["training"]["steps"] == 14
     assert result["agents"]["policy"]["torque_error_rms"]["value"] > 0.0
     rows = rows_of(run)
@@ -60,15 +68,17 @@ def test_run_folder_and_models(
         np.testing.assert_array_equal(one, two)
     assert ambulo.load(run.path, MuscleNN).config.corrections == 4
     metadata = load_model(checkpoint, MuscleTrainingMetadata).metadata
-    assert str(tmp_path) not in metadata.to_json()
+    assert str(run.path.parent) not in metadata.to_json()
     assert evaluate([str(run.path), "--episodes", "5", "--json"]) == 0
 
 
 @pytest.mark.integration
-def test_a_run_has_the_weights_of_the_function(tmp_path: Path) -> None:
+def test_a_run_has_the_weights_of_the_function(
+    trained: tuple[MuscleRunFolder, str],
+) -> None:
     from ambulo.envs.characters.registry import load_character
 
-    run = run_in(tmp_path, "a", "--seed", "2")
+    run = trained[0]
     config = MUSCLE_PRESETS.load("quick_test").network.replace(
         poses=60, steps=14, batch_size=16, hidden=(16,)
     )
@@ -80,8 +90,8 @@ def test_a_run_has_the_weights_of_the_function(tmp_path: Path) -> None:
 
 
 @pytest.mark.integration
-def test_an_environment_takes_the_file(tmp_path: Path) -> None:
-    run = run_in(tmp_path, "a")
+def test_an_environment_takes_the_file(trained: tuple[MuscleRunFolder, str]) -> None:
+    run = trained[0]
     env = ambulo.make(
         "Stand-v0",
         character="myolegs",

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.exits import refusal
 
 from ambulo import cli
 from ambulo.motion.formats.files import read_motion, write_motion
@@ -265,13 +266,6 @@ def test_bad_usage_is_one_line_and_code_2(
     words: str,
 ) -> None:
     monkeypatch.chdir(clips)
-    try:
-        code = convert(*arguments)
-    except SystemExit as left:
-        code = int(str(left.code))
-    assert code == 2
-    err = capsys.readouterr().err
-    assert words in err
-    assert len(err.splitlines()) == 1
+    assert words in refusal(main, ["convert", *map(str, arguments)], capsys)
     assert not list(clips.glob("x*"))
     assert not (clips / "out").exists()

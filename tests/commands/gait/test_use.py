@@ -204,6 +204,7 @@ def test_estimate_refuses_in_one_line(
     assert error.count("\n") == 1
 
 
+@pytest.mark.integration
 def test_joined_estimates_doubt_what_strides_disagree_on(network: GaitNet) -> None:
     from ambulo.policies.networks.gait_inverse import GaitInverse
 

@@ -191,6 +191,7 @@ def test_a_head_node_that_dies_is_told(
     wait_for(lambda: not processes_of(tmp_path / "s"), "end of the training")
 
 
+@pytest.mark.integration
 def test_a_cluster_that_cannot_be_joined_leaves_no_folder(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

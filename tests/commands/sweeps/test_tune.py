@@ -243,6 +243,7 @@ def test_a_data_base_that_others_make_at_the_same_time(tmp_path: Path) -> None:
                 done.result()
 
 
+@pytest.mark.integration
 def test_two_folders_share_a_data_base(
     study: Callable[..., Study], tmp_path: Path
 ) -> None:

@@ -54,6 +54,7 @@ def test_snapshots_hold_all_layers_and_all_plots(imitate: WalkerStage) -> None:
     assert snapshot.values["contact/left"] + snapshot.values["contact/right"] > 100.0
 
 
+@pytest.mark.integration
 def test_ghost_walks_with_the_body(imitate: WalkerStage) -> None:
     imitate.reset()
     parts = run(imitate, 30).parts
@@ -64,6 +65,7 @@ def test_ghost_walks_with_the_body(imitate: WalkerStage) -> None:
     assert away.max() < 0.25
 
 
+@pytest.mark.integration
 def test_push_moves_the_pushed_body_alone(imitate: WalkerStage) -> None:
     def places(pushed: bool) -> np.ndarray:
         imitate._seed = 7  # the same starts twice
@@ -78,6 +80,7 @@ def test_push_moves_the_pushed_body_alone(imitate: WalkerStage) -> None:
     assert moved[1, 1] > 0.02
 
 
+@pytest.mark.integration
 def test_mass_changes_what_the_feet_bear(imitate: WalkerStage) -> None:
     def mean_force(factor: float) -> float:
         slider(imitate, "Mass, factor").change(factor)
@@ -94,6 +97,7 @@ def test_mass_changes_what_the_feet_bear(imitate: WalkerStage) -> None:
     assert heavy > 1.1 * light
 
 
+@pytest.mark.integration
 def test_a_drag_pulls_a_body_until_it_is_let_go(imitate: WalkerStage) -> None:
     eye = np.array([0.0, -5.0, 1.0])
 
@@ -123,6 +127,7 @@ def test_a_drag_pulls_a_body_until_it_is_let_go(imitate: WalkerStage) -> None:
     assert np.abs(moved[0]).max() == 0.0
 
 
+@pytest.mark.integration
 def test_a_long_drag_pulls_no_stronger_than_the_most(imitate: WalkerStage) -> None:
     imitate.reset()
     far = np.array([30.0, 0.0, 0.0])
@@ -134,6 +139,7 @@ def test_a_long_drag_pulls_no_stronger_than_the_most(imitate: WalkerStage) -> No
     imitate.let_go()
 
 
+@pytest.mark.integration
 def test_a_click_pushes_away_from_the_camera(imitate: WalkerStage) -> None:
     snapshot = imitate.reset()
     spheres = snapshot.parts["body/spheres"]
@@ -149,6 +155,7 @@ def test_a_click_pushes_away_from_the_camera(imitate: WalkerStage) -> None:
     assert not np.any(member.push)
 
 
+@pytest.mark.integration
 def test_a_click_names_the_body(imitate: WalkerStage) -> None:
     snapshot = imitate.reset()
     spheres = snapshot.parts["body/spheres"]
@@ -204,6 +211,7 @@ def test_dragged_targets_are_met() -> None:
     assert stage.step().values["miss/LeftHand"] == 0.0
 
 
+@pytest.mark.integration
 def test_tracked_body_stays_near_the_true_one() -> None:
     stage = open_stage("ik_trackers", PlayRequest())
     assert isinstance(stage, TrackerStage)
@@ -219,6 +227,7 @@ def navigator() -> NavigationStage:
     return stage
 
 
+@pytest.mark.integration
 def test_navigator_sees_and_remembers(navigator: NavigationStage) -> None:
     navigator.reset()
     snapshot = run(navigator, 10)
@@ -237,6 +246,7 @@ def test_navigator_sees_and_remembers(navigator: NavigationStage) -> None:
     assert np.median(near) < 0.3
 
 
+@pytest.mark.integration
 def test_a_moved_goal_is_the_agents_goal(navigator: NavigationStage) -> None:
     navigator.reset()
     batch = navigator.batch
@@ -250,6 +260,7 @@ def test_a_moved_goal_is_the_agents_goal(navigator: NavigationStage) -> None:
     assert navigator.step().cut
 
 
+@pytest.mark.integration
 def test_a_goal_in_a_wall_stays(navigator: NavigationStage) -> None:
     navigator.reset()
     before = navigator.batch.task.goal[0].copy()
@@ -257,6 +268,7 @@ def test_a_goal_in_a_wall_stays(navigator: NavigationStage) -> None:
     np.testing.assert_array_equal(navigator.batch.task.goal[0], before)
 
 
+@pytest.mark.integration
 def test_a_dragged_obstacle_is_put_elsewhere(navigator: NavigationStage) -> None:
     navigator.reset()
     batch = navigator.batch

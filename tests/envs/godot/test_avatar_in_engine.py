@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
+from fixtures.policy_replay import Godot
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.engine import EngineProcess
-from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.protocol import poses_message
 from ambulo.envs.godot.transport import BINARY, HttpConnection
 from ambulo.ik.avatar.pose import AvatarFrame, AvatarPose
@@ -75,7 +74,7 @@ def followed(avatar: AvatarPose, rows: Floats) -> Floats:
 
 @pytest.mark.parametrize("exact", [False, True])
 def test_the_avatar_is_the_same_in_the_engine(
-    program: Path, tmp_path: Path, exact: bool
+    godot: Godot, tmp_path: Path, exact: bool
 ) -> None:
     """10 s of a player's way: joints, rotations, and the bones that the engine shows."""
     avatar = load_avatar(prior=None, exact_head=exact)
@@ -88,13 +87,7 @@ def test_the_avatar_is_the_same_in_the_engine(
         jobs.append({"character": CHARACTER, "exact": exact, **names})
         wanted.append(followed(avatar, rows))
     (tmp_path / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    done = subprocess.run(
-        [
-            str(program), "--headless", "--path", str(find_project()),
-            "-s", "res://tests/avatar_probe.gd", "--", str(tmp_path / "jobs.json"),
-        ],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    done = godot("-s", "res://tests/avatar_probe.gd", "--", tmp_path / "jobs.json")
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr, done.stderr
     for job, want in zip(jobs, wanted, strict=True):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.policy_replay import Godot
 
 import ambulo
 from ambulo.configs.arrays import Floats
@@ -83,7 +83,7 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_bodies_are_the_same_in_the_engine(
-    program: Path, model: Path, tmp_path: Path
+    godot: Godot, model: Path, tmp_path: Path
 ) -> None:
     body = ambulo.load("ik_trackers", BodyTracker)
     jobs, wanted = [], []
@@ -98,13 +98,9 @@ def test_bodies_are_the_same_in_the_engine(
         )
         wanted.append(followed(body, rows))
     (tmp_path / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    done = subprocess.run(
-        [
-            str(program), "--headless", "--path", str(find_project()),
-            "-s", "res://tests/body_tracker_probe.gd", "--", str(tmp_path / "jobs.json"),
-        ],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    done = godot(
+        "-s", "res://tests/body_tracker_probe.gd", "--", tmp_path / "jobs.json"
+    )
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr, done.stderr
     for job, want in zip(jobs, wanted, strict=True):
@@ -166,7 +162,7 @@ def test_constants_are_those_of_python(file: str) -> None:
 
 
 def test_damaged_files_are_refused_in_the_engine(
-    program: Path, model: Path, tmp_path: Path
+    godot: Godot, model: Path, tmp_path: Path
 ) -> None:
     data = bytearray(model.read_bytes())
     data[-3] ^= 1
@@ -180,12 +176,8 @@ def test_damaged_files_are_refused_in_the_engine(
         "output": str(tmp_path / "out"),
     }
     (tmp_path / "jobs.json").write_text(json.dumps([job]), encoding="utf-8")
-    done = subprocess.run(
-        [
-            str(program), "--headless", "--path", str(find_project()),
-            "-s", "res://tests/body_tracker_probe.gd", "--", str(tmp_path / "jobs.json"),
-        ],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    done = godot(
+        "-s", "res://tests/body_tracker_probe.gd", "--", tmp_path / "jobs.json"
+    )
     assert done.returncode == 1
     assert "wrong SHA-256" in done.stderr

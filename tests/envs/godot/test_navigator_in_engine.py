@@ -16,7 +16,7 @@ FAMILIES = ("storeys", "doors", "lifts", "crowd", "furnished", "pits")
 def test_maps_plans_and_steering_are_those_of_python(
     godot: Godot, tmp_path: Path
 ) -> None:
-    recordings = [record(family, 250) for family in FAMILIES]
+    recordings = [record(family, 125) for family in FAMILIES]
     recordings.append(record("rooms", 100, surroundings=False))
     found = replay(godot, recordings, tmp_path)
     for name, recording, (got, heights, bits) in zip(

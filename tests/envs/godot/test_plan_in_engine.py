@@ -60,7 +60,7 @@ def test_agents_observe_what_they_do_in_python(godot: Godot, tmp_path: Path) -> 
     probe, cases = Probe(tmp_path), []
     for memory in KINDS:
         agent = follower(memory)
-        for recording in record(agent.config, agent, 250, FAMILIES_SEEN):
+        for recording in record(agent.config, agent, 125, FAMILIES_SEEN):
             cases.append((memory, recording.observations))
             probe.add(agent, recording.records, states=True)
     probe.run(godot)

@@ -4,57 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from fixtures.worlds import FEW_RAYS, begin, make
 
-from ambulo.envs.godot.settings import BridgeSettings
-from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.levels.sample_levels import sample_level
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
-from ambulo.envs.vr.world.mujoco_world import MujocoWorld
-from ambulo.envs.vr.world.state import World
+
+__all__ = ["make"]
 
 STEPS = 100
-FEW_RAYS = WorldSpec(num_rays=1)
 FORWARD = np.array([0.0, 0.5, 0.0])
-
-
-@pytest.fixture(params=["mujoco", "godot"])
-def make(request):
-    """Makes a world that is not the compiled one."""
-    made = []
-
-    def build(num_envs: int, spec: WorldSpec | None = None) -> World:
-        if request.param == "mujoco":
-            return MujocoWorld(num_envs, spec or WorldSpec())
-        engine = request.getfixturevalue("engine")
-        settings = BridgeSettings(url=f"http://127.0.0.1:{engine.port}", timeout=20.0)
-        made.append(GodotWorld(num_envs, spec or WorldSpec(), settings))
-        return made[-1]
-
-    yield build
-    for world in made:
-        world.close()
-
-
-def _begin(world: World, levels: list, poses: np.ndarray | None = None) -> World:
-    count = len(levels)
-    world.set_levels(range(count), levels)
-    world.seed(np.arange(count), np.arange(count))
-    world.reset(
-        np.arange(count),
-        np.arange(count),
-        np.zeros((count, 3)) if poses is None else poses,
-    )
-    return world
 
 
 @pytest.mark.integration
 def test_walks_end_where_the_compiled_world_has_them(make) -> None:
     levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(16)]
     worlds = [
-        _begin(world, levels)
+        begin(world, levels)
         for world in (CompiledWorld(16, FEW_RAYS), make(16, FEW_RAYS))
     ]
     rng = np.random.default_rng(3)
@@ -99,7 +67,7 @@ LIFT = {
 def test_lifts_carry_walls_push_and_people_are_touched(make) -> None:
     level = parse_level(LIFT, "x")
     poses = np.array([[0.2, 0.1, 0.0], [0.0, 2.5, 0.0], [0.0, -3.0, 0.0]])
-    world = _begin(make(3, FEW_RAYS), [level] * 3, poses)
+    world = begin(make(3, FEW_RAYS), [level] * 3, poses)
     assert world.state.position[0, 2] == pytest.approx(0.05, abs=1e-3)
     people = 0
     for _ in range(35):
@@ -113,7 +81,7 @@ def test_lifts_carry_walls_push_and_people_are_touched(make) -> None:
 
 def test_a_continuation_keeps_what_moves_and_carries(make) -> None:
     levels = [sample_level(1, moving=True), parse_level(LIFT, "x")]
-    world = _begin(make(2, FEW_RAYS), levels)
+    world = begin(make(2, FEW_RAYS), levels)
     action = np.array([[0.0, 0.6, 0.2], [0.0, 0.0, 0.0]])
     for _ in range(20):
         world.step(action)
@@ -132,11 +100,11 @@ def test_what_moved_in_the_level_before_is_gone(make) -> None:
         {"name": "still", "bounds": LIFT["bounds"], "heights": True}, "x"
     )
     pose = np.array([[-1.8, 2.5, 0.0]])
-    world = _begin(make(1), [parse_level(LIFT, "x")], pose)
+    world = begin(make(1), [parse_level(LIFT, "x")], pose)
     for _ in range(3):
         world.step(np.zeros((1, 3)))
-    _begin(world, [still], pose)
-    alone = _begin(CompiledWorld(1, WorldSpec()), [still], pose)
+    begin(world, [still], pose)
+    alone = begin(CompiledWorld(1, WorldSpec()), [still], pose)
     for _ in range(12):
         states = [w.step(np.array([[0.0, 1.0, 0.0]])) for w in (world, alone)]
     np.testing.assert_allclose(states[0].position, states[1].position, atol=1e-3)
@@ -152,7 +120,7 @@ def test_limits_of_the_action_model_are_those_of_the_compiled_world(
         max_acceleration=1.5, max_yaw_acceleration=3.0, facing=0.7, comfort_speed=1.2,
         num_rays=1,
     )  # fmt: skip
-    worlds = [_begin(CompiledWorld(3, spec), levels), _begin(make(3, spec), levels)]
+    worlds = [begin(CompiledWorld(3, spec), levels), begin(make(3, spec), levels)]
     rng = np.random.default_rng(5)
     for step in range(60):
         if dials is not None:  # a dial may be turned while agents walk
@@ -174,7 +142,7 @@ FAST = WorldSpec(snap_turn=0.5, teleport=3.0, teleport_delay=0.2, num_rays=1)
 @pytest.mark.integration
 def test_snaps_and_teleports_are_those_of_the_compiled_world(make) -> None:
     levels = [sample_level(seed, moving=seed % 2 == 1) for seed in range(16)]
-    worlds = [_begin(CompiledWorld(16, FAST), levels), _begin(make(16, FAST), levels)]
+    worlds = [begin(CompiledWorld(16, FAST), levels), begin(make(16, FAST), levels)]
     rng = np.random.default_rng(7)
     counts = np.zeros((2, 2))
     for _ in range(STEPS // 2):
@@ -205,7 +173,7 @@ def test_teleports_end_at_walls_and_pits_alike(make) -> None:
     spec = WorldSpec(teleport=5.0, teleport_delay=0.1, num_rays=1)
     poses = np.column_stack([np.zeros((8, 2)), np.arange(8) * np.pi / 4])
     worlds = [
-        _begin(world, [level] * 8, poses)
+        begin(world, [level] * 8, poses)
         for world in (CompiledWorld(8, spec), make(8, spec))
     ]
     for world in worlds:
@@ -237,8 +205,8 @@ def test_low_beams_stop_bodies_by_their_height(make, eyes: float, passes: bool) 
     spec = WorldSpec(eye_height=eyes)
     level = parse_level(BEAM, "x")
     for world in (
-        _begin(CompiledWorld(1, spec), [level]),
-        _begin(make(1, spec), [level]),
+        begin(CompiledWorld(1, spec), [level]),
+        begin(make(1, spec), [level]),
     ):
         assert (world.state.rays[0, 0] > 3.0) == passes
         for _ in range(20):
@@ -267,7 +235,7 @@ def test_worlds_tell_the_same_senses(make, family: str) -> None:
         poses = np.array([[*level.start, level.start_height or 0.0]])
     count = len(poses)
     worlds = [CompiledWorld(count, SENSES), make(count, SENSES)]
-    fast, other = (_begin(world, [level] * count, poses).state for world in worlds)
+    fast, other = (begin(world, [level] * count, poses).state for world in worlds)
     same = close = total = seen = 0
     for step in range(20):
         alike = np.abs(other.rays - fast.rays) < 5e-3

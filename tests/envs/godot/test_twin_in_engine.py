@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.policy_replay import Godot
 from fixtures.untrained import untrained_navigator
 
 from ambulo import cli
 from ambulo.configs.arrays import Floats
 from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.twin import TwinConfig, find_twin
-from ambulo.envs.godot.locate import find_project
 from ambulo.envs.vr.body.twin_world import TwinWorld
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
@@ -81,7 +80,7 @@ def walked(level: Level, pose: Floats, actions: Floats) -> Floats:
 
 @pytest.mark.parametrize(("level", "seed"), [(OPEN, 0), (OPEN, 1), (CROWDED, 2)])
 def test_a_body_answers_its_sticks_as_in_python(
-    program: Path, tmp_path: Path, level: Level, seed: int
+    godot: Godot, tmp_path: Path, level: Level, seed: int
 ) -> None:
     """10 s of random sticks, in the open and among obstacles that it slides along."""
     save_model(tmp_path / "agent.zip", untrained_navigator(CONFIG))
@@ -98,13 +97,7 @@ def test_a_body_answers_its_sticks_as_in_python(
         "pose": pose.tolist(),
     }
     (tmp_path / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    done = subprocess.run(
-        [
-            str(program), "--headless", "--path", str(find_project()),
-            "-s", "res://tests/twin_probe.gd", "--", str(tmp_path / "job.json"),
-        ],
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    done = godot("-s", "res://tests/twin_probe.gd", "--", tmp_path / "job.json")
     assert done.returncode == 0, done.stderr
     assert "ERROR" not in done.stderr, done.stderr
     got = np.fromfile(tmp_path / "out", "<f8").reshape(DECISIONS, -1)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from fixtures.worlds import begin, random_level, wandering
 
-from ambulo.configs.errors import ActionError, AmbuloError, BridgeError
+from ambulo.configs.errors import AmbuloError, BridgeError
 from ambulo.envs.godot import link as link_module
 from ambulo.envs.godot.link import split_envs
 from ambulo.envs.godot.locate import find_project
@@ -17,44 +16,6 @@ from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.compiled_world import CompiledWorld
-
-HALF = 5.0
-
-
-def random_level(seed: int, *, walls: bool = True) -> Level:
-    """Obstacles that keep 1 m from the origin, a hole, and walls around all."""
-    rng = np.random.default_rng(seed)
-    boxes, cylinders = 10, 4
-    angle, far = rng.uniform(-np.pi, np.pi, 14), rng.uniform(1.5, HALF, 14)
-    x, y = far * np.cos(angle), far * np.sin(angle)
-    half = rng.uniform(0.1, 0.5, (boxes, 2))
-    yaw = rng.uniform(-np.pi, np.pi, boxes)
-    size = np.full(boxes, 0.6)
-    rows = np.column_stack([x[:boxes], y[:boxes], size, half, size, yaw])
-    sides = [
-        [0, HALF, 1, HALF, 0.1, 1, 0],
-        [0, -HALF, 1, HALF, 0.1, 1, 0],
-        [HALF, 0, 1, 0.1, HALF, 1, 0],
-        [-HALF, 0, 1, 0.1, HALF, 1, 0],
-    ]
-    return Level(
-        f"random-{seed}",
-        np.array([-HALF, -HALF, HALF, HALF]),
-        holes=np.array([[2.0, 2.0, 2.8, 3.0]]),
-        boxes=np.vstack([sides, rows]) if walls else rows,
-        cylinders=np.column_stack(
-            [x[boxes:], y[boxes:], rng.uniform(0.1, 0.4, cylinders), np.ones(cylinders)]
-        ),
-    )
-
-
-def wandering(seed: int, steps: int, n: int) -> np.ndarray:
-    """Commands that mostly walk ahead and change every ten decisions."""
-    rng = np.random.default_rng(seed)
-    actions = np.repeat(rng.uniform(-1, 1, (steps // 10, n, 3)), 10, axis=0)
-    actions[..., 1] = np.abs(actions[..., 1])
-    return actions
 
 
 @pytest.fixture
@@ -72,89 +33,6 @@ def attach(engine):
         assert not world.faults
         world.close()
     assert engine.running
-
-
-def begin(world, levels, poses=None):
-    """One env a level."""
-    n = len(levels)
-    world.set_levels(range(n), levels)
-    world.reset(
-        np.arange(n), np.arange(n), np.zeros((n, 3)) if poses is None else poses
-    )
-    return world
-
-
-def pair(attach, levels, spec=None, poses=None):
-    ours = begin(attach(len(levels), spec), levels, poses)
-    return ours, begin(CompiledWorld(len(levels), spec or WorldSpec()), levels, poses)
-
-
-def test_free_motion_is_that_of_the_compiled_world(attach) -> None:
-    empty = Level("empty", np.array([-300.0, -300.0, 300.0, 300.0]))
-    ours, theirs = pair(attach, [empty] * 4)
-    for action in np.random.default_rng(0).uniform(-1.5, 1.5, (200, 4, 3)):
-        ours.step(action)
-        theirs.step(action)
-    for name, array in ours.state.arrays().items():
-        tolerance = 0.05 if name == "position" else 1e-3
-        np.testing.assert_allclose(
-            array, theirs.state.arrays()[name], atol=tolerance, err_msg=name
-        )
-
-
-def test_walks_among_obstacles_end_where_the_compiled_world_says(attach) -> None:
-    ours, theirs = pair(attach, [random_level(seed) for seed in range(20)])
-    events = np.zeros(2)
-    for action in wandering(1, 200, 20):
-        for k, world in enumerate((ours, theirs)):
-            world.step(action)
-            events[k] += world.state.collisions.sum()
-    apart = np.linalg.norm(ours.state.position - theirs.state.position, axis=1)
-    assert np.median(apart) < 0.15
-    assert events.min() > 20
-    assert abs(events[0] - events[1]) <= 0.2 * events[1]
-    assert np.mean(ours.state.fell == theirs.state.fell) >= 0.9
-
-
-@pytest.mark.parametrize("head", [False, True])
-@pytest.mark.parametrize("edges", [False, True])
-def test_rays_agree_at_equal_poses(attach, head: bool, edges: bool) -> None:
-    levels = [random_level(seed, walls=seed % 2 == 0) for seed in range(30)]
-    poses = np.random.default_rng(2).uniform(-6.0, 6.0, (30, 3))
-    spec = WorldSpec(num_rays=24, rays_in_head_frame=head, rays_see_edges=edges)
-    ours, theirs = pair(attach, levels, spec, poses)
-    np.testing.assert_allclose(ours.state.rays, theirs.state.rays, atol=0.01)
-    assert (ours.state.rays < spec.ray_length).any()
-
-
-def test_falls_are_equal(attach) -> None:
-    ours, theirs = pair(attach, [Level("island", np.array([-1.0, -1.0, 1.0, 1.0]))])
-    for _ in range(20):
-        for world in (ours, theirs):
-            world.step(np.array([[0.2, 1.0, 0.1]]))
-        np.testing.assert_allclose(
-            ours.state.position, theirs.state.position, atol=1e-3
-        )
-        assert ours.state.fell[0] == theirs.state.fell[0]
-    assert ours.state.fell[0]
-    assert (ours.state.rays == ours.spec.ray_length).all()
-
-
-def test_discrete_actions_are_equal(attach) -> None:
-    spec = WorldSpec(discrete=True)
-    ours, theirs = pair(attach, [random_level(seed) for seed in range(10)], spec)
-    rng = np.random.default_rng(4)
-    for _ in range(30):
-        actions = rng.integers(0, 7, 10)
-        ours.step(actions)
-        theirs.step(actions)
-        np.testing.assert_array_equal(ours.state.moves, theirs.state.moves)
-        np.testing.assert_array_equal(ours.state.snaps, theirs.state.snaps)
-        np.testing.assert_allclose(ours.state.yaw, theirs.state.yaw, atol=1e-6)
-    apart = np.linalg.norm(ours.state.position - theirs.state.position, axis=1)
-    assert np.median(apart) < 0.15
-    with pytest.raises(ActionError, match=r"0\.\.6"):
-        ours.step(np.full(10, 7))
 
 
 def walk_digest(world, levels, seed: int) -> str:
@@ -199,29 +77,6 @@ def test_envs_spread_over_engines_play_as_in_one(program, tmp_path, attach) -> N
     ]
 
 
-def test_continuation_is_bit_exact(attach) -> None:
-    levels = [random_level(seed) for seed in range(6)]
-    levels.append(Level("island", np.array([-0.5, -0.5, 0.5, 0.5])))
-    world = begin(attach(7), levels)
-    actions = wandering(5, 40, 7)
-    for action in actions[:20]:
-        world.step(action)
-    assert world.state.position[6, 2] < 0.0
-    saved = world.state_dict()
-    for action in actions[20:]:
-        world.step(action)
-    expected = world.state_dict()
-    assert not np.array_equal(expected["position"], saved["position"])
-    fresh = attach(7)
-    fresh.set_levels(range(7), levels)
-    for other in (world, fresh):
-        other.load_state_dict(saved)
-        for action in actions[20:]:
-            other.step(action)
-        for name, array in other.state_dict().items():
-            np.testing.assert_array_equal(array, expected[name], err_msg=name)
-
-
 def test_two_worlds_share_an_attached_engine(attach) -> None:
     """As a training and its evaluation do: each finds its envs where they were."""
     levels = [random_level(seed) for seed in range(3)]
@@ -233,20 +88,6 @@ def test_two_worlds_share_an_attached_engine(attach) -> None:
     for action, position in zip(actions, expected, strict=True):
         np.testing.assert_array_equal(first.step(action).position, position)
         np.testing.assert_array_equal(second.step(action[:2]).position, position[:2])
-
-
-def test_envs_of_one_level_do_not_meet(attach) -> None:
-    level = random_level(0)
-    alone = begin(attach(1), [level])
-    expected = [alone.step(a).position[0].copy() for a in wandering(6, 40, 1)]
-    crowd = attach(8)
-    crowd.set_levels([3], [level])
-    crowd.reset(np.arange(8), np.full(8, 3), np.zeros((8, 3)))
-    rng = np.random.default_rng(7)
-    for action, position in zip(wandering(6, 40, 1), expected, strict=True):
-        others = rng.uniform(-1, 1, (8, 3))
-        others[5] = action[0]
-        np.testing.assert_array_equal(crowd.step(others).position[5], position)
 
 
 def test_only_the_reset_envs_begin_anew(attach) -> None:
@@ -291,35 +132,6 @@ def test_a_replaced_level_is_sent_again_and_others_are_not(attach) -> None:
         if slot == 0:
             assert not np.array_equal(world.state.rays[0], rays)
     assert len(sent) == 3
-
-
-def test_a_level_that_is_changed_in_play_is_physical_at_once(attach) -> None:
-    """The other env goes on in its level; a third that enters does not disturb either."""
-    free = Level("free", np.array([-9.0, -9.0, 9.0, 9.0]))
-    wall = replace(free, boxes=np.array([[1.5, 0.0, 1.0, 0.1, 3.0, 1.0, 0.0]]))
-    for world in pair(attach, [free, free, free]):
-        ahead = np.array([[0.0, 1.0, 0.0]] * 3)
-        world.step(ahead)
-        world.set_levels([1], [wall])
-        world.reset(np.array([2]), np.array([1]), np.zeros((1, 3)))
-        for _ in range(12):
-            world.step(ahead)
-        assert world.state.position[0, 0] > 1.8
-        assert world.state.position[1:, 0] == pytest.approx([1.15, 1.15], abs=0.01)
-
-
-def test_bad_calls_are_refused_before_the_engine_is_asked(attach) -> None:
-    world = attach(2)
-    with pytest.raises(AmbuloError, match="environment 0 is in no level"):
-        world.step(np.zeros((2, 3)))
-    with pytest.raises(AmbuloError, match="slot 9 holds no level"):
-        world.reset(np.array([0]), np.array([9]), np.zeros((1, 3)))
-    begin(world, [random_level(0), random_level(1)])
-    with pytest.raises(ActionError, match="finite"):
-        world.step(np.array([[0.0, math.nan, 0.0], [0, 0, 0]]))
-    with pytest.raises(ActionError, match="shape"):
-        world.step(np.zeros((3, 3)))
-    world.step(np.zeros((2, 3)))
 
 
 def test_a_closed_world_starts_no_engine(program, tmp_path) -> None:

@@ -208,9 +208,10 @@ def test_a_kept_fault_can_be_played_again(
         assert batch.episode.steps.max() < 10
     kept = sorted(tmp_path.iterdir())
     assert len(kept) == 3
+    again = make(task, 1, seed=9, **(settings | {"fault_folder": None}))
     for path in kept:
         env = int(path.name.partition("_body")[2].partition("_")[0])
-        again = make(task, 1, seed=9, **(settings | {"fault_folder": None}))
+        again.reset(np.array([0]))
         _, _, terminated, _, info = again.step(load_fault(path, again))
         assert terminated.tolist() == [True]
         assert info["fault"][0] == batch.simulation.fault[env]
@@ -220,11 +221,18 @@ def test_a_kept_fault_can_be_played_again(
             strict=True,
         ):
             np.testing.assert_array_equal(one, two)
+
+
+def test_faults_of_other_batches_are_refused(make: Make, tmp_path: Path) -> None:
+    batch = make(count=1, fault_folder=str(tmp_path))
+    batch.simulation.qvel[0, 20] = np.nan
+    batch.step(zeros(batch))
+    (path,) = tmp_path.iterdir()
     with pytest.raises(MotionFileError, match="no fault of this batch"):
-        load_fault(kept[0], make(task, 1, joints=("Tibia?",)))
+        load_fault(path, make(count=1, joints=("Tibia?",)))
     (tmp_path / "text.npz").write_text("nothing")
     with pytest.raises(MotionFileError, match=r"text\.npz"):
-        load_fault(tmp_path / "text.npz", again)
+        load_fault(tmp_path / "text.npz", batch)
 
 
 def test_pushes_come_in_time_and_of_the_asked_size(make: Make) -> None:

@@ -47,6 +47,7 @@ def values_of(scores: GaitPolicyScores) -> dict[str, Any]:
     return {name: metric.value for name, metric in scores.metrics.items()}
 
 
+@pytest.mark.integration
 def test_strides_and_cadences_of_bodies_that_walk(healthy: Reference) -> None:
     config = undisturbed(CONFIG, 4.0)
     values = drawn_bodies(config, healthy, 5, 2)

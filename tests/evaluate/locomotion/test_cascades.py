@@ -182,6 +182,7 @@ def test_a_composed_file_acts_is_scored_and_rolled_out(
     assert shard.source["policy"] == whole.name
 
 
+@pytest.mark.integration
 def test_a_cascade_can_be_corrected_too(
     whole: Path, healthy: Reference, correction: Path, tmp_path: Path
 ) -> None:
@@ -307,6 +308,7 @@ def test_the_shipped_cascade_corrects_the_weak_only() -> None:
     batch.close()
 
 
+@pytest.mark.integration
 def test_joint_states_of_muscles_are_what_they_can_do() -> None:
     pytest.importorskip("myo_sim")
     space = gait_space("myolegs")

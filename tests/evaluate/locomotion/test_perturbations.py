@@ -44,6 +44,7 @@ def walker() -> LocomotionSubject:
     return LocomotionSubject(agent.config, references, agent)
 
 
+@pytest.mark.integration
 def test_a_walker_slips_on_ice_and_not_on_the_floor(walker: LocomotionSubject) -> None:
     ice = Perturbation("ice", [Variant(friction=0.05)])
     for perturbation, survival in ((Perturbation("none"), 1.0), (ice, 0.0)):

@@ -41,6 +41,7 @@ def test_a_shipped_policy_walks_at_the_speed_of_its_card(
     assert scores["joint_error_deg"] < error
 
 
+@pytest.mark.integration
 def test_the_shipped_walker_goes_at_the_speed_that_it_is_told() -> None:
     model = load_locomotion(find_model("locomote"))
     config = model.metadata.config

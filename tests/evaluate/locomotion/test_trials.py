@@ -73,6 +73,7 @@ def test_tables_join_rows_and_count_bodies() -> None:
     assert whole["peak_force"].value == pytest.approx(200.0)
 
 
+@pytest.mark.integration
 def test_a_course_gives_commands_and_sees_falls(steps: Reference) -> None:
     config = LocomotionConfig().override(
         "environment", task="walk_commands", balance_law=False

@@ -106,6 +106,7 @@ def walked(file: str, agent: str, settings: PlaytestSettings) -> Playtest:
     return playtest_level(level, make_walker(agent, 0), settings)
 
 
+@pytest.mark.integration
 def test_sealed_areas_that_are_meant_are_allowed():
     found = walked(SEALED, "oracle", PlaytestSettings(agents=4))
     for allowed in (0, 1):
@@ -155,6 +156,7 @@ def test_a_goal_that_cannot_be_reached_is_a_problem_not_bad_input(tmp_path):
     assert all(p.fails for p in problems)
 
 
+@pytest.mark.integration
 def test_two_versions_are_compared_on_common_journeys(tmp_path, capsys):
     out = tmp_path / "out"
     code = main(
@@ -173,6 +175,7 @@ def test_two_versions_are_compared_on_common_journeys(tmp_path, capsys):
     assert "journeys in common" in capsys.readouterr().out
 
 
+@pytest.mark.integration
 def test_who_knows_the_level_leaves_a_trap_with_the_same_numbers_and_a_report_stays(
     trap, tmp_path
 ):

@@ -36,6 +36,7 @@ def nothing(agent: str, episodes: int) -> None:
     """No progress bar."""
 
 
+@pytest.mark.integration
 def test_every_variant_plays_its_episodes(batch: TrackBatch) -> None:
     light = Perturbation("light", [Variant(mass=0.5), Variant(mass=0.4, delay=0.04)])
     slope = next(
@@ -57,6 +58,7 @@ def test_every_variant_plays_its_episodes(batch: TrackBatch) -> None:
     assert "its own place on level ground: no slope" in suite_notes([slope])[0]
 
 
+@pytest.mark.integration
 def test_a_harder_push_fells_more(batch: TrackBatch) -> None:
     starts = first_starts(np.array([0, 1]), 4)
     agents = {"still": still}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.locomotion import LocomotionConfig
@@ -14,6 +15,7 @@ from ambulo.evaluate.tracking.pose_tracker import PoseTracker
 from ambulo.policies.agents.locomotion import load_locomotion_agent
 
 
+@pytest.mark.integration
 def test_it_reaches_the_end_of_its_clip() -> None:
     agent = load_locomotion_agent(find_model("track"))
     reference = reference_from_bytes(agent.references[0], "track")

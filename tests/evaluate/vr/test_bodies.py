@@ -104,6 +104,7 @@ def saved(file, config: NavigationConfig) -> str:
     return str(file)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("body", ["twin", None])
 def test_eval_plays_bodies_and_says_why_they_fail(body, tmp_path, capsys):
     """A twin is asked for; else an agent of a twin is played on human23."""

@@ -73,13 +73,13 @@ def test_the_number_of_envs_changes_nothing(name):
     bank, starts = episodes_for(CONFIG, level_set="validation", episodes=5, seed=2)
     subject = planner_subject(name, CONFIG)
     found = []
-    for envs in (1, 3, 64):
+    for envs in (2, 64):
         controller = subject.make(min(envs, len(starts)))
         records = run_episodes(
             controller, subject.config, bank, starts, num_envs=envs, seed=2
         )
         found.append((summarise(records), breakdowns({"": records})))
-    assert found[0] == found[1] == found[2]
+    assert found[0] == found[1]
 
 
 def test_who_waits_for_the_others_stands_still():
@@ -267,6 +267,7 @@ def test_a_level_that_is_played_again_begins_a_little_beside(tmp_path):
     np.testing.assert_array_equal(poses(6, still)[3:], nine[:3])
 
 
+@pytest.mark.integration
 def test_handmade_levels_are_played_round_robin():
     names = [level.name for level in handmade_levels()]
     bank, starts = episodes_for(CONFIG, level_set="handmade", episodes=24)
@@ -279,6 +280,7 @@ def test_handmade_levels_are_played_round_robin():
     assert described_levels(CONFIG, "handmade").startswith("handmade (twelve")
 
 
+@pytest.mark.integration
 def test_open_goals_and_starts_are_drawn_from_the_seed(tmp_path):
     folder = level_folder(tmp_path, goal=False, start=False)
 
@@ -302,6 +304,7 @@ def test_open_goals_and_starts_are_drawn_from_the_seed(tmp_path):
     assert len(breakdowns(records)[1].scores) == 3
 
 
+@pytest.mark.integration
 def test_chunks_give_the_same_episodes(monkeypatch):
     source = LevelSource(CONFIG, level_set="open,pits")
     whole = [c for c in episode_chunks(source, 7)]
@@ -314,6 +317,7 @@ def test_chunks_give_the_same_episodes(monkeypatch):
     assert summarise(full) == summarise(parts)
 
 
+@pytest.mark.integration
 def test_worlds_agree():
     fast, slow = (
         planned("oracle", config=config, level_set="pillars", episodes=3)

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from fixtures.untrained import untrained_navigator
 
-from ambulo.configs.errors import ConfigError, RenderError
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.presets import VR_PRESETS
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.offscreen import gl_backend
 from ambulo.evaluate.command import main
 from ambulo.evaluate.vr.films import FilmSettings, filmed_episode
 from ambulo.evaluate.vr.scores import EpisodeRecord, EpisodeRecords
@@ -104,13 +103,9 @@ def test_both_engines_need_one_that_draws_before_anything_is_played(
 
 @pytest.mark.slow
 def test_a_body_is_filmed_by_both_engines_from_behind_and_through_its_eyes(
-    drawing: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    drawing: None, gl: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     """The walker stands and sways for a second: both show it, in front of the same wall."""
-    try:
-        gl_backend()
-    except RenderError as error:
-        pytest.skip(str(error))
     config = VR_PRESETS.load("embodied_quick").override(
         "environment", max_episode_steps=10
     )

@@ -232,7 +232,7 @@ DAMAGES: dict[str, Callable[[bytes, int, int], bytes]] = {
 }
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.integers(0, 2**31), st.integers(0, 7), st.sampled_from(sorted(DAMAGES)),
     st.booleans(),

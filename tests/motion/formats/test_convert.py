@@ -127,6 +127,7 @@ def test_bvh_to_amc_and_back(cmu: Path, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.integration
 def test_every_real_file_is_read(cmu: Path) -> None:
     found = find_motions(cmu)
     assert len(found) > 60

@@ -83,6 +83,7 @@ def test_environments_made_for_an_agent_tell_it_of_episodes(
     env.close()
 
 
+@pytest.mark.integration
 def test_an_environment_made_for_an_agent_tells_it_of_episodes(agent: Agent) -> None:
     env = ambulo.make(agent)
     first = []
@@ -95,6 +96,7 @@ def test_an_environment_made_for_an_agent_tells_it_of_episodes(agent: Agent) -> 
     env.close()
 
 
+@pytest.mark.integration
 def test_the_number_of_environments_changes_no_episode(agent: Agent) -> None:
     config = agent.config.override("environment", max_episode_steps=40)
     bank, starts = episodes_for(LevelSource(config, split="validation"), 6)

@@ -36,6 +36,7 @@ def plan():
     )
 
 
+@pytest.mark.integration
 def test_a_job_is_decided_by_seed_and_number(plan):
     first, again, other = play_job(plan, 3), play_job(plan, 3), play_job(plan, 4)
     np.testing.assert_array_equal(first.shard.motions, again.shard.motions)

@@ -15,7 +15,7 @@ from ambulo.train.godot.command import COMMAND
 SAMPLES = find_project() / "scenes" / "agents"
 FLAGS = (
     "--no-progress", "--timesteps", "1024", "--save-freq", "512", "--eval-freq", "0",
-    "--episodes", "8", "--set", "ppo.n_steps=32", "--set", "network.net_arch=[32]",
+    "--episodes", "2", "--set", "ppo.n_steps=32", "--set", "network.net_arch=[32]",
     "--set", "environment.speed_up=10", "--set", "network.warm_up_steps=4",
 )  # fmt: skip
 
@@ -48,7 +48,7 @@ def test_a_sample_trains_and_resumes(
     with (run / "metrics.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert all(f"reward/{term}" in rows[0] for term in terms)
-    more = ["--timesteps", "1536", "--no-progress", "--episodes", "8"]
+    more = ["--timesteps", "1536", "--no-progress", "--episodes", "2"]
     assert COMMAND.main(["--resume", str(run), *more]) == 0
     assert export([str(run), "--out", str(tmp_path / "it.ambulo")]) == 0
     assert kind.encode() in (tmp_path / "it.ambulo").read_bytes()

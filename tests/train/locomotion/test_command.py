@@ -120,6 +120,7 @@ def test_a_clip_that_stands_in_its_best_cycle_is_refused_with_the_numbers(
     assert COMMAND.settings(args).environment.reference_frames == "20:300"
 
 
+@pytest.mark.integration
 def test_changed_settings_are_refused_on_resume(
     tiny: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -17,8 +17,8 @@ from fixtures.locomotion_runs import (
     ROLLOUT,
     TEACHER,
     TINY,
+    check_resumed,
     motion_network,
-    resumed_as,
     run,
     settings,
     weights_equal,
@@ -85,6 +85,7 @@ def test_a_run_leaves_model_scores_and_curves(first: LocomotionRunFolder) -> Non
     assert {"rollout/speed", "reward/pose", "train/approx_kl"} <= rows[0].keys()
 
 
+@pytest.mark.integration
 def test_a_stored_model_acts_without_its_run(first: LocomotionRunFolder) -> None:
     agent = load_locomotion_agent(first.final_model)
     obs = np.zeros((3, agent.layout.size), np.float32)
@@ -122,21 +123,14 @@ def test_a_training_on_varied_bodies_resumes_on_the_same_ones(
     config = settings(tmp_path / "c.json", reference, variation=varied)
     whole = run(config, "whole")
     assert not weights_equal(whole.final_model, first.final_model)
-    resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
+    check_resumed(whole, 2 * ROLLOUT)
 
 
-@pytest.mark.slow
-def test_resumed_in_a_fresh_state_from_the_first_checkpoint(tiny: Path) -> None:
-    whole = run(tiny, "whole")
-    part = run(tiny, "part", "--timesteps", str(ROLLOUT), "--eval-freq", "0")
-    first = part.checkpoint(0)
-    assert first.is_file()
-    arguments = ["--resume", str(first), "--run-name", "again", "--no-progress"]
-    output = ["--output", str(tiny.parent / "runs"), "--episodes", "2"]
-    total = ["--timesteps", str(4 * ROLLOUT), "--eval-freq", str(2 * ROLLOUT)]
-    assert train([*arguments, *output, *total]) == 0
-    again = LocomotionRunFolder(tiny.parent / "runs" / "again")
-    assert weights_equal(whole.final_model, again.final_model)
+@pytest.mark.integration
+def test_a_run_begins_anew_from_its_first_checkpoint(
+    first: LocomotionRunFolder,
+) -> None:
+    check_resumed(first, 0)
 
 
 @pytest.mark.integration
@@ -145,7 +139,10 @@ def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) 
     network = load_encoder(file).state_dict()
     prior = {"model": str(file), "frames": 2, "unfreeze_at": 0.5}
     config = settings(
-        tmp_path / "p.json", reference, network={"policy": "prior", "prior": prior}
+        tmp_path / "p.json",
+        reference,
+        network={"policy": "prior", "prior": prior},
+        training={"save_freq": ROLLOUT},
     )
     whole = run(config, "whole")
     weights = load_locomotion(whole.final_model).weights
@@ -153,7 +150,7 @@ def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) 
     name = next(name for name in weights if name.startswith("encoder.trunk."))
     assert torch.equal(frozen[name], network[name.removeprefix("encoder.")])
     assert not torch.equal(weights[name], frozen[name])
-    resumed_as(whole, run(config, "short", "--timesteps", str(3 * ROLLOUT)))
+    check_resumed(whole, 3 * ROLLOUT)
     config = settings(
         tmp_path / "m.json",
         reference,
@@ -164,9 +161,10 @@ def test_prior_and_modes_train_resume_and_load(reference: Path, tmp_path: Path) 
     model = load_locomotion(whole.final_model)
     assert len(model.attachments) == 2
     assert model.metadata.config.environment.more_references == ("s.npz",)
-    resumed_as(whole, run(config, "part", "--timesteps", str(2 * ROLLOUT)))
+    check_resumed(whole, 2 * ROLLOUT)
 
 
+@pytest.mark.integration
 def test_a_run_that_a_reward_ends_resumes_from_its_last_checkpoint(
     tiny: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -201,6 +199,7 @@ def test_a_run_that_a_reward_ends_resumes_from_its_last_checkpoint(
     assert folder.newest_checkpoint() == folder.checkpoint(2 * ROLLOUT)
 
 
+@pytest.mark.integration
 def test_damaged_models_are_refused(first: LocomotionRunFolder, tmp_path: Path) -> None:
     folder = first
     model = load_locomotion(folder.final_model)

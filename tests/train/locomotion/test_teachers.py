@@ -63,6 +63,7 @@ def test_the_network_learns_what_the_law_does(reference: Path) -> None:
     assert np.square(played - wanted).mean() < 0.25 * np.square(wanted).mean()
 
 
+@pytest.mark.integration
 def test_a_trained_policy_teaches_the_sum_of_law_and_residual(
     reference: Path, tmp_path: Path
 ) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -167,15 +170,28 @@ def test_the_shapes_in_the_header_are_those_of_the_network() -> None:
     assert found == tracker_shapes(config)
 
 
-@pytest.mark.integration
-def test_a_run_learns_and_is_loaded(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["--fresh", "--data", str(data), "--output", str(tmp_path), *SMALL]
+@pytest.fixture(scope="module", autouse=True)
+def _short_validations() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ambulo.train.trackers.validation.COUNT", 8)
+        patch.setattr("ambulo.train.trackers.validation.PIECES", 2)
+        yield
+
+
+@pytest.fixture(scope="module")
+def first(data: Path) -> tuple[Path, str]:
+    """The folder of a run, which tests only read, and what the run printed."""
+    arguments = ["--fresh", "--data", str(data), "--output", str(data.parent), *SMALL]
     longer = ["--set", "training.epoch_steps=20", "--set", "training.warmup_steps=5"]
-    assert train([*arguments, "--run-name", "a", "--epochs", "3", *longer]) == 0
-    assert "train: 2 people" in capsys.readouterr().err
-    folder = tmp_path / "a"
+    with contextlib.redirect_stderr(io.StringIO()) as printed:
+        assert train([*arguments, "--run-name", "a", "--epochs", "3", *longer]) == 0
+    return data.parent / "a", printed.getvalue()
+
+
+@pytest.mark.integration
+def test_a_run_learns_and_is_loaded(first: tuple[Path, str], data: Path) -> None:
+    folder, printed = first
+    assert "train: 2 people" in printed
     rows = (folder / "metrics.csv").read_text().splitlines()
     column = rows[0].split(",").index("train/loss")
     losses = [float(row.split(",")[column]) for row in rows[1:]]
@@ -200,17 +216,18 @@ def test_a_missing_data_file_is_one_line(
 
 @pytest.mark.integration
 def test_a_run_begins_with_another_model(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    first: tuple[Path, str],
+    data: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     arguments = ["--fresh", "--data", str(data), "--output", str(tmp_path), *SMALL]
-    assert train([*arguments, "--run-name", "first", "--epochs", "1"]) == 0
-    first = tmp_path / "first"
     still = ["--set", "training.learning_rate=1e-12", "--epochs", "1"]
-    begin = ["--init", str(first / "final_model.zip")]
+    begin = ["--init", str(first[0] / "final_model.zip")]
     assert train([*arguments, "--run-name", "second", *begin, *still]) == 0
     old, new = (
-        load_model(tmp_path / name / "final_model.zip", TrackerMetadata).weights
-        for name in ("first", "second")
+        load_model(folder / "final_model.zip", TrackerMetadata).weights
+        for folder in (first[0], tmp_path / "second")
     )
     for name, tensor in old.items():
         torch.testing.assert_close(new[name], tensor, atol=1e-5, rtol=1e-5, msg=name)

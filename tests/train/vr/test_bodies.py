@@ -28,6 +28,7 @@ def stage(body: str | None) -> CurriculumStage:
     return CurriculumStage(name="s", body=body, max_goal_distance=9.0, timesteps=10)
 
 
+@pytest.mark.integration
 def test_a_stage_with_another_body_begins_in_its_world():
     first = stage("twin")
     batch = make_batch(stage_config(CONFIG, first), 4, bank=stage_bank(CONFIG, first))
@@ -82,6 +83,7 @@ def test_what_bodies_cannot_do_is_refused(group, changes, message):
         config.override(group, **changes)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize(
     ("body", "rank"), [("twin", ("return_mean",)), ("capsule", ("success_rate", "spl"))]
 )

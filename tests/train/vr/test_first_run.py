@@ -73,6 +73,7 @@ def test_it_ends_with_table_curve_film_and_report(
     assert min(seeds) >= SPLIT_OFFSETS["heldout"]
 
 
+@pytest.mark.integration
 def test_the_film_shows_where_walking_straight_fails() -> None:
     config = VR_PRESETS.load("first_run")
     one = {"straight": planner_subject("straight", config)}

@@ -48,6 +48,7 @@ def test_the_policy_of_a_shipped_agent_goes_on(chosen: str, tmp_path: Path) -> N
         torch.testing.assert_close(trained[name], values, atol=1e-5, rtol=1e-5)
 
 
+@pytest.mark.integration
 def test_new_parts_of_the_observation_begin_at_zero(tmp_path: Path) -> None:
     """The agent goes on as it was, and has room to learn what the new numbers say."""
     flags = [f"--set={key}={value}" for key, value in SETTINGS.items()]

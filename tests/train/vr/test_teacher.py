@@ -64,6 +64,7 @@ def test_the_policy_acts_as_its_teacher(training):
     assert np.sqrt(np.mean(np.square(errors))) < 0.5 * np.std(sizes)
 
 
+@pytest.mark.integration
 def test_a_run_that_begins_with_a_model_is_not_taught(training):
     before = actor_of(training)
     with StopRequest() as stop:
@@ -92,6 +93,7 @@ def test_a_recurrent_policy_is_taught_sequences(tmp_path):
     training.close()
 
 
+@pytest.mark.integration
 def test_the_first_updates_leave_the_taught_actor_alone(training):
     assert CONFIG.ppo.route_coef > 0.0
     first = CriticFirst(TEACHER.critic_updates, CONFIG.environment.num_environments)

@@ -204,8 +204,9 @@ def resumed(case: str, path: Path) -> dict[str, Any]:
     return everything(batch, learner)
 
 
+# Parts of "everything" are no cases of their own here.
 @pytest.mark.integration
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", sorted(CASES.keys() - {"plain", "map", "refresh"}))
 def test_a_resumed_training_ends_in_the_same_bits(tmp_path: Path, case: str) -> None:
     path = tmp_path / "checkpoint.zip"
     whole = straight(case, path)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from fixtures.exits import refusal
 
 from ambulo.commands.page import main
 from ambulo.viz.page.build import MARK, PageError, check_folder, write_data
@@ -45,12 +46,8 @@ def test_bad_input_is_one_line_and_exit_code_2(
     flags: list[str], line: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").touch()
-    try:
-        code = main(["build", *(flag.format(tmp_path) for flag in flags)])
-    except SystemExit as stopped:
-        code = stopped.code  # type: ignore[assignment]
-    assert code == 2
-    assert line in capsys.readouterr().err
+    arguments = ["build", *(flag.format(tmp_path) for flag in flags)]
+    assert line in refusal(main, arguments, capsys, alone=False)
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 

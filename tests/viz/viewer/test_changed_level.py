@@ -10,6 +10,7 @@ from ambulo.envs.vr.task.build import make_batch
 from ambulo.viz.viewer.navigation_stage import change_level
 
 
+@pytest.mark.integration
 def test_a_wall_across_the_way_lengthens_it_at_once() -> None:
     """Distances and rays are those of the new level, the episode goes on."""
     config = NavigationConfig().override(

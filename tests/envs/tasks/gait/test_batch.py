@@ -47,6 +47,7 @@ def test_reward_is_the_sum_of_its_terms_and_the_published_product(batch):
     assert (reward > 1.0).all()  # near the reference
 
 
+@pytest.mark.integration
 def test_a_life_ends_with_new_bodies(config, reference):
     short = config.override("gait", lifetime=3)
     made = make_batch(short, 4, seed=0, reference=reference)

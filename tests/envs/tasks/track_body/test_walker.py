@@ -41,6 +41,7 @@ def still(batch: WalkingBodyBatch, steps: int) -> None:
         batch.step(np.zeros((2, batch.action_size)))
 
 
+@pytest.mark.integration
 def test_a_standing_body_stays_up_and_its_hands_are_where_the_trackers_are(
     character: Character,
 ) -> None:

@@ -124,6 +124,7 @@ def test_a_saved_state_reaches_on_bit_for_bit(walker: Walker) -> None:
     np.testing.assert_array_equal(batch.obs, fresh.obs)
 
 
+@pytest.mark.integration
 def test_the_head_turns_to_a_point_and_back(walker: Walker) -> None:
     batch = standing(walker)
     yaw = batch.reference_frame[:, 2] + batch.state.yaw
@@ -159,6 +160,7 @@ def test_the_policy_sees_arms_and_head_of_the_gait(walker: Walker) -> None:
     assert np.abs(moved).max() > 0.5
 
 
+@pytest.mark.integration
 def test_a_reset_lets_hands_go(walker: Walker) -> None:
     batch = standing(walker)
     batch.reach(np.arange(COUNT), points(batch, 0.6))
@@ -169,12 +171,14 @@ def test_a_reset_lets_hands_go(walker: Walker) -> None:
     assert batch.arms.away[0].any()
 
 
+@pytest.mark.integration
 def test_points_of_another_shape_are_refused(walker: Walker) -> None:
     batch = standing(walker)
     with pytest.raises(ConfigError, match=r"points have shape .3, 2., expected .3, 3."):
         batch.reach(np.arange(COUNT), np.zeros((COUNT, 2)))
 
 
+@pytest.mark.integration
 def test_a_crouch_keeps_its_feet_and_its_centre_of_mass(walker: Walker) -> None:
     batch = standing(walker)
     crouches = Crouches(batch.character, batch.reference, batch.config.environment)
@@ -185,6 +189,7 @@ def test_a_crouch_keeps_its_feet_and_its_centre_of_mass(walker: Walker) -> None:
     np.testing.assert_allclose(rates[:, 2], -0.5 * 0.45, atol=0.02)
 
 
+@pytest.mark.integration
 def test_postures_are_solved_once_for_a_body(
     walker: Walker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,6 +97,7 @@ def test_a_saved_state_goes_on_bit_for_bit(walker):
     np.testing.assert_array_equal(one.state.rays, other.state.rays)
 
 
+@pytest.mark.integration
 def test_windows_follow_the_body_to_shapes_that_were_far(walker):
     pillars = np.column_stack(
         [np.linspace(-30.0, 30.0, 200), np.full(200, 6.0), np.full((200, 2), 0.2)]

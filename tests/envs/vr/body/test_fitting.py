@@ -52,6 +52,7 @@ def test_levels_without_a_way_of_their_own_are_left_to_the_task():
     check_levels([Level("open", np.array([-1.0, -1.0, 1.0, 1.0]))], SIZE)
 
 
+@pytest.mark.integration
 def test_generated_levels_that_are_too_narrow_have_others_in_their_place():
     narrow = split_level("pits", "train", 401)
     assert fitting_level("pits", "train", 401, "capsule").name == narrow.name

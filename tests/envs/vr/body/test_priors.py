@@ -119,6 +119,7 @@ def test_states_are_restored_exactly(body: str) -> None:
         np.testing.assert_array_equal(mine[1], theirs[1])
 
 
+@pytest.mark.integration
 def test_a_batch_can_be_pickled() -> None:
     batch = begun(2, config_of("twin", "observations", "rewards"))
     played(batch, 2)

@@ -57,6 +57,7 @@ def levels_of(*families, count=2):
     return [split_level(f, "validation", i) for f in families for i in range(count)]
 
 
+@pytest.mark.integration
 def test_oracle_reaches_every_family_without_bumps():
     levels = levels_of(*FAMILIES)
     success, path, collisions = play("oracle", levels)
@@ -73,6 +74,7 @@ def test_oracle_walks_the_longest_ways_in_the_time_that_bodies_have():
     assert (path > 80.0).all()
 
 
+@pytest.mark.integration
 def test_oracle_goes_faster_only_where_time_is_short():
     levels = [split_level("corridors", "validation", i) for i in (14, 0)]
     short = WALKER.override("environment", max_episode_steps=1000)
@@ -82,6 +84,7 @@ def test_oracle_goes_faster_only_where_time_is_short():
     assert path[0] > 1.05 * comfortable > path[1]
 
 
+@pytest.mark.integration
 def test_planners_that_look_ahead_keep_a_late_body_off_walls():
     levels = [split_level("slalom", "validation", i) for i in range(4)]
     success, _, bumps = play("oracle", levels, WALKER)
@@ -129,6 +132,7 @@ def test_the_frame_of_the_observation_changes_nothing():
     np.testing.assert_allclose(from_head, from_world, rtol=1e-4)
 
 
+@pytest.mark.integration
 @pytest.mark.parametrize("task", ["follow", "patrol", "reach"])
 def test_oracle_solves_the_other_tasks(task):
     config = CONFIG.override("environment", tasks=(task,), max_episode_steps=1000)

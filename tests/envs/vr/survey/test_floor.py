@@ -35,6 +35,7 @@ def two_rooms(door: float, *, start: tuple[float, float] | None = None) -> Level
     )
 
 
+@pytest.mark.integration
 def test_a_sealed_bathroom_is_found_with_area_place_and_the_door_that_is_too_narrow():
     [level] = load_levels(LEVELS / "apartment_sealed_bathroom.json")
     floor = survey(level)

@@ -51,6 +51,7 @@ def test_agents_of_a_level_begin_apart_each_with_its_goal() -> None:
     assert len(goals) > 1
 
 
+@pytest.mark.integration
 def test_who_begins_again_stays_in_the_level_until_it_is_over() -> None:
     batch = _batch(levels=("open",), tasks=("navigate",), max_episode_steps=100)
     batch.reset(np.arange(ENVS))

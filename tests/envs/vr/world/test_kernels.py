@@ -216,7 +216,7 @@ def walks(draw):
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(walks(), st.booleans())
 def test_never_deep_in_an_obstacle(walk, discrete):
     level, commands = walk

@@ -5,94 +5,28 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from fixtures.worlds import FEW_RAYS, HALF, MUJOCO, random_level, wandering
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ambulo.configs.errors import ActionError, AmbuloError
+from ambulo.configs.errors import AmbuloError
 from ambulo.envs.vr.contract import BODY_RADIUS, WorldSpec
 from ambulo.envs.vr.geometry.solid_kernels import nearest_of
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.levels.sample_levels import sample_level
-from ambulo.envs.vr.levels.solids import Solids, obstacles_of
+from ambulo.envs.vr.levels.solids import Solids
 from ambulo.envs.vr.levels.surfaces import Mesh
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
 from ambulo.envs.vr.world.mujoco_level import Scene
 from ambulo.envs.vr.world.mujoco_world import MujocoWorld
 
-HALF = 5.0
-FEW_RAYS = WorldSpec(num_rays=1)
+pair = MUJOCO.pair
 
 
-def random_level(seed, boxes=12, cylinders=5, walls=True):
-    """Obstacles that keep 1 m from the origin, a hole, and walls around all."""
-    rng = np.random.default_rng(seed)
-    n = boxes + cylinders
-    angle, far = rng.uniform(-np.pi, np.pi, n), rng.uniform(1.5, HALF, n)
-    x, y = far * np.cos(angle), far * np.sin(angle)
-    half = rng.uniform(0.1, 0.5, (boxes, 2))
-    rows = np.column_stack(
-        [x[:boxes], y[:boxes], np.full(boxes, 0.6), half, np.full(boxes, 0.6)]
-    )
-    rows = np.column_stack([rows, rng.uniform(-np.pi, np.pi, boxes)])
-    sides = [
-        [0, HALF, 1, HALF, 0.1, 1, 0],
-        [0, -HALF, 1, HALF, 0.1, 1, 0],
-        [HALF, 0, 1, 0.1, HALF, 1, 0],
-        [-HALF, 0, 1, 0.1, HALF, 1, 0],
-    ]
-    return Level(
-        f"random-{seed}",
-        np.array([-HALF, -HALF, HALF, HALF]),
-        holes=np.array([[2.0, 2.0, 2.8, 3.0]]),
-        boxes=np.vstack([sides, rows]) if walls else rows,
-        cylinders=np.column_stack(
-            [x[boxes:], y[boxes:], rng.uniform(0.1, 0.4, cylinders), np.ones(cylinders)]
-        ),
-    )
-
-
-def pair(levels, spec=None, poses=None):
-    """A MuJoCo and a compiled world in equal states, one env a level.
-
-    The compiled one gets flat levels as levels with heights, as which MuJoCo takes them.
-    """
-    n = len(levels)
-    envs = np.arange(n)
-    worlds = []
-    for kind, own in (
-        (MujocoWorld, levels),
-        (CompiledWorld, [obstacles_of(level) for level in levels]),
-    ):
-        world = kind(n, spec or WorldSpec())
-        world.set_levels(range(n), own)
-        world.reset(envs, envs, np.zeros((n, 3)) if poses is None else poses)
-        worlds.append(world)
-    return worlds
-
-
-def wandering(rng, steps, n):
-    """Commands that mostly walk ahead and change every ten decisions."""
-    actions = np.repeat(rng.uniform(-1, 1, (steps // 10, n, 3)), 10, axis=0)
-    actions[..., 1] = np.abs(actions[..., 1])
-    return actions
-
-
-def test_free_motion_is_that_of_the_compiled_world():
-    empty = Level("empty", np.array([-500.0, -500.0, 500.0, 500.0]))
-    ours, theirs = pair([empty] * 4, FEW_RAYS)
-    for action in np.random.default_rng(0).uniform(-1.5, 1.5, (50, 4, 3)):
-        ours.step(action)
-        theirs.step(action)
-    for name, array in ours.state.arrays().items():
-        np.testing.assert_allclose(
-            array, theirs.state.arrays()[name], atol=1e-6, err_msg=name
-        )
-
-
+@pytest.mark.integration
 def test_walks_among_obstacles_are_those_of_the_compiled_world():
     ours, theirs = pair([random_level(seed) for seed in range(8)], FEW_RAYS)
     events = 0
-    for action in wandering(np.random.default_rng(1), 60, 8):
+    for action in wandering(1, 60, 8):
         ours.step(action)
         theirs.step(action)
         events += ours.state.collisions.sum()
@@ -104,87 +38,13 @@ def test_walks_among_obstacles_are_those_of_the_compiled_world():
     np.testing.assert_allclose(ours.state.position, theirs.state.position, atol=1e-3)
 
 
-@pytest.mark.parametrize("head", [False, True])
-@pytest.mark.parametrize("edges", [False, True])
-def test_rays_agree_at_equal_poses(head, edges):
-    levels = [random_level(seed, walls=seed % 2 == 0) for seed in range(20)]
-    poses = np.random.default_rng(2).uniform(-6.0, 6.0, (20, 3))
-    spec = WorldSpec(num_rays=24, rays_in_head_frame=head, rays_see_edges=edges)
-    ours, theirs = pair(levels, spec, poses)
-    np.testing.assert_allclose(ours.state.rays, theirs.state.rays, atol=1e-3)
-    assert (ours.state.rays < spec.ray_length).any()
-
-
 def test_rays_after_a_step_are_those_of_the_new_pose():
     ours, theirs = pair([random_level(seed) for seed in range(5)])
-    for action in wandering(np.random.default_rng(3), 10, 5):
+    for action in wandering(3, 10, 5):
         ours.step(action)
         poses = np.column_stack([ours.state.position[:, :2], ours.state.yaw])
         theirs.reset(np.arange(5), np.arange(5), poses)
         np.testing.assert_allclose(ours.state.rays, theirs.state.rays, atol=1e-3)
-
-
-def test_falls_are_equal():
-    island = Level("island", np.array([-1.0, -1.0, 1.0, 1.0]))
-    ours, theirs = pair([island])
-    for _ in range(20):
-        ours.step(np.array([[0.2, 1.0, 0.1]]))
-        theirs.step(np.array([[0.2, 1.0, 0.1]]))
-        np.testing.assert_allclose(
-            ours.state.position, theirs.state.position, atol=1e-5
-        )
-        assert ours.state.fell[0] == theirs.state.fell[0]
-    assert ours.state.fell[0]
-    assert (ours.state.rays == ours.spec.ray_length).all()
-
-
-def test_discrete_actions_are_equal():
-    spec = WorldSpec(discrete=True, num_rays=1)
-    ours, theirs = pair([random_level(seed) for seed in range(10)], spec)
-    rng = np.random.default_rng(4)
-    for _ in range(15):
-        actions = rng.integers(0, 7, 10)
-        ours.step(actions)
-        theirs.step(actions)
-        np.testing.assert_array_equal(ours.state.moves, theirs.state.moves)
-        np.testing.assert_array_equal(ours.state.snaps, theirs.state.snaps)
-        np.testing.assert_array_equal(ours.state.yaw, theirs.state.yaw)
-    apart = np.linalg.norm(ours.state.position - theirs.state.position, axis=1)
-    assert np.median(apart) < 0.05
-
-
-def test_continuation_is_bit_exact():
-    levels = [random_level(0), sample_level(1, moving=True)]
-    world, _ = pair(levels)
-    actions = wandering(np.random.default_rng(5), 20, 2)
-    for action in actions[:10]:
-        world.step(action)
-    saved = world.state_dict()
-    for action in actions[10:]:
-        world.step(action)
-    expected = world.state_dict()
-    fresh, _ = pair(levels)
-    for other in (world, fresh):
-        other.load_state_dict(saved)
-        for action in actions[10:]:
-            other.step(action)
-        for name, array in other.state_dict().items():
-            np.testing.assert_array_equal(array, expected[name], err_msg=name)
-
-
-def test_envs_of_one_level_do_not_meet():
-    level = random_level(0)
-    alone, _ = pair([level])
-    crowd = MujocoWorld(4, WorldSpec())
-    crowd.set_levels([3], [level])
-    crowd.reset(np.arange(4), np.full(4, 3), np.zeros((4, 3)))
-    for action in wandering(np.random.default_rng(6), 10, 1):
-        alone.step(action)
-        others = np.random.default_rng(7).uniform(-1, 1, (4, 3))
-        others[2] = action[0]
-        crowd.step(others)
-    np.testing.assert_array_equal(alone.state.position[0], crowd.state.position[2])
-    np.testing.assert_array_equal(alone.state.rays[0], crowd.state.rays[2])
 
 
 def test_levels_come_and_go():
@@ -201,33 +61,6 @@ def test_levels_come_and_go():
     world.close()
     with pytest.raises(AmbuloError, match="reset"):
         world.step(np.zeros((2, 3)))
-
-
-@pytest.mark.parametrize("heights", [False, True])
-def test_a_level_that_is_changed_in_play_is_physical_at_once(heights):
-    free = Level("free", np.array([-HALF, -HALF, HALF, HALF]), heights=heights)
-    wall = replace(free, boxes=np.array([[1.5, 0.0, 1.0, 0.1, 3.0, 1.0, 0.0]]))
-    ours, theirs = pair([free, free])
-    for world, own in ((ours, wall), (theirs, obstacles_of(wall))):
-        world.set_levels([1], [own])
-        for _ in range(12):
-            world.step(np.array([[0.0, 1.0, 0.0]] * 2))
-        assert world.state.position[0, 0] > 1.8
-        assert world.state.position[1, 0] == pytest.approx(1.15, abs=1e-3)
-    ours.close()
-    ours.set_levels([1], [free])
-    with pytest.raises(AmbuloError, match="call reset"):
-        ours.step(np.zeros((2, 3)))
-
-
-def test_unknown_slots_and_bad_actions_are_refused():
-    world, _ = pair([random_level(0)])
-    with pytest.raises(ActionError, match="finite"):
-        world.step(np.array([[0.0, math.nan, 0.0]]))
-    with pytest.raises(ActionError, match="shape"):
-        world.step(np.zeros((2, 3)))
-    with pytest.raises(AmbuloError, match="slot 9"):
-        world.reset(np.array([0]), np.array([9]), np.zeros((1, 3)))
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.3, math.pi / 4])
@@ -251,7 +84,7 @@ def test_pressing_at_a_wall_neither_sinks_nor_drifts(yaw):
 def test_penetration_stays_below_two_millimetres(level_seed, seed):
     level = random_level(level_seed)
     world, _ = pair([level], FEW_RAYS)
-    for action in wandering(np.random.default_rng(seed), 20, 1):
+    for action in wandering(seed, 20, 1):
         world.step(action)
         if world.state.position[0, 2] < 0.0:
             return

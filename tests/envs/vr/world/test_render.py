@@ -33,12 +33,8 @@ def test_floor_rectangles_cover_the_floor_once_and_no_hole():
         assert inside.sum() == (0 if hole.any() else 1)
 
 
-def test_frames_show_player_and_goal(tmp_path):
-    try:
-        renderer = render.EpisodeRenderer(LEVEL, 160, 120)
-    except RenderError as error:
-        pytest.skip(str(error))
-    with renderer:
+def test_frames_show_player_and_goal(gl: None, tmp_path):
+    with render.EpisodeRenderer(LEVEL, 160, 120) as renderer:
         here, goal = np.zeros(3), np.array([3.0, -3.0])
         empty = renderer.frame(here, 0.0, None, camera="top")
         frames = [
@@ -85,7 +81,9 @@ def test_a_full_disk_is_one_error_and_leaves_no_film(
 
 
 @pytest.mark.parametrize("size", [(4.0, 4.0), (7.0, 6.0), (30.0, 20.0), (100.0, 100.0)])
-def test_the_view_from_above_shows_the_whole_floor(size: tuple[float, float]) -> None:
+def test_the_view_from_above_shows_the_whole_floor(
+    gl: None, size: tuple[float, float]
+) -> None:
     bounds = np.array([1.0, -2.0, 1.0 + size[0], -2.0 + size[1]])
     floor = floor_in_view(Level("x", bounds))
     wide, tall = size
@@ -95,19 +93,11 @@ def test_the_view_from_above_shows_the_whole_floor(size: tuple[float, float]) ->
 
 def floor_in_view(level: Level) -> np.ndarray:
     """Pixels from above that are no sky, shape (120, 160)."""
-    with renderer_of(level) as renderer:
+    with render.EpisodeRenderer(level, 160, 120) as renderer:
         away = np.array([-99.0, 0.0, -50.0])
         picture = renderer.frame(away, 0.0, camera="top")
     floor: np.ndarray = picture.astype(int).sum(axis=2) > 300
     return floor
-
-
-def renderer_of(level: Level) -> render.EpisodeRenderer:
-    """A small one."""
-    try:
-        return render.EpisodeRenderer(level, 160, 120)
-    except RenderError as error:
-        pytest.skip(str(error))
 
 
 SURFACES = {
@@ -126,7 +116,7 @@ SURFACES = {
 
 
 @pytest.mark.parametrize("kind", SURFACES)
-def test_surfaces_are_drawn(kind: str) -> None:
+def test_surfaces_are_drawn(gl: None, kind: str) -> None:
     """Also above nothing, where the level has no ground."""
     data = {
         "name": kind,
@@ -145,9 +135,9 @@ def test_surfaces_are_drawn(kind: str) -> None:
     assert seen.sum() < 4500
 
 
-def test_the_goal_and_the_player_stand_on_upper_floors() -> None:
+def test_the_goal_and_the_player_stand_on_upper_floors(gl: None) -> None:
     level = Level("high", np.array([-4.0, -4.0, 4.0, 4.0]), heights=True)
-    with renderer_of(level) as renderer:
+    with render.EpisodeRenderer(level, 160, 120) as renderer:
         low, high = (
             renderer.frame(np.array([0.0, 0.0, z]), 0.0, np.array([2.0, 0.0, z]))
             for z in (0.0, 2.0)
@@ -159,10 +149,11 @@ def test_the_goal_and_the_player_stand_on_upper_floors() -> None:
     assert (low != high).any(axis=2).mean() > 0.1
 
 
-def test_a_floor_above_the_player_does_not_hide_him() -> None:
+def test_a_floor_above_the_player_does_not_hide_him(gl: None) -> None:
     slab = np.array([[0.0, 0.0, 2.5, 2.0, 2.0, 0.1, 0.0]])
     bounds = np.array([-4.0, -4.0, 4.0, 4.0])
-    with renderer_of(Level("roofed", bounds, boxes=slab, heights=True)) as renderer:
+    level = Level("roofed", bounds, boxes=slab, heights=True)
+    with render.EpisodeRenderer(level, 160, 120) as renderer:
         under = renderer.frame(np.zeros(3), 0.0, camera="top")
         away = renderer.frame(np.array([3.5, 3.5, 0.0]), 0.0, camera="top")
     middle = np.s_[56:64, 76:84]

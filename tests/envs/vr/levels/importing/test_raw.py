@@ -91,6 +91,7 @@ def test_areas() -> None:
     np.testing.assert_allclose(parse_scene(data).markers[0].box, [-1, -12, 1, -8])
 
 
+@pytest.mark.integration
 def test_too_many_shapes() -> None:
     data = raw_data(box(1, 1, 1))
     data["items"] *= 100_001

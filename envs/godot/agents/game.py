@@ -209,6 +209,15 @@ class Game(Closing):
                 lost.append(self._lose(link, fault))
         return self._step(replies, lost)
 
+    def picture(self) -> bytes:
+        """The frame that the first engine has drawn last, a PNG file.
+
+        Raises:
+            BridgeError: it draws nothing (`headless`), or has broken down.
+        """
+        self._check_open()
+        return self._fleet.links[0].picture()
+
     def close(self) -> None:
         """End the engines that were started here; hang up on others."""
         self._fleet.close()

@@ -19,6 +19,7 @@ from ambulo.envs.godot.agents.wire import Restarts, StepReply, message, parse_re
 from ambulo.envs.godot.engine import MAIN_SCENE, EngineProcess
 from ambulo.envs.godot.engine_link import EngineLink
 from ambulo.envs.godot.errors import BadStatus, Malformed, Rejected
+from ambulo.envs.godot.locate import find_drawing_engine, is_program
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.transport import BINARY, Response
 
@@ -26,6 +27,7 @@ log = logging.getLogger(__name__)
 
 SPIN = 1000
 """How long an engine that has a core beside the trainer awaits a step without sleep, [us]."""
+PICTURE = "/debug/screenshot"
 TICKS_PER_SECOND = 60
 """Physics ticks per second of a project that does not say."""
 _TICKS = re.compile(r"^common/physics_ticks_per_second\s*=\s*(\d+)\s*$", re.MULTILINE)
@@ -40,7 +42,7 @@ class GameSettings(BridgeSettings):
     speed_up: int | None = None
     """Physics ticks of a frame of the game; None: as the scene says, or 1."""
     headless: bool = True
-    """Draw nothing; cameras of agents need an engine that draws, with a screen."""
+    """Draw nothing; cameras of agents and pictures need an engine that draws."""
     strict: bool | None = None
     """Whether an error in any script ends the game; else it is logged. None: unless the agents
     follow the contract of godot-rl."""
@@ -72,15 +74,29 @@ class GameLink(EngineLink):
         self._modes = np.zeros(0, np.int32)
         """Of the agents, in the request that was sent."""
 
+    def picture(self) -> bytes:
+        """The frame that was drawn last, a PNG file.
+
+        Raises:
+            BridgeError: the engine draws nothing.
+        """
+        assert self._connection is not None
+        try:
+            return self._connection.request("GET", PICTURE).checked().body
+        except BadStatus as error:
+            raise Rejected(f"{self.name}: {error.said}") from None
+
     def _start(self) -> EngineProcess:
+        settings = self._settings
+        draws = not settings.headless and not is_program(self._project)
         return EngineProcess(
-            self._binary,
+            find_drawing_engine(settings.binary) if draws else self._binary,
             self._project,
             self.log_file,
-            game=self._settings.scene or MAIN_SCENE,
+            game=settings.scene or MAIN_SCENE,
             seed=self.number,
             spin=SPIN if self.number < usable_cores() - 1 else 0,
-            headless=self._settings.headless,
+            headless=settings.headless,
             frames=ticks_per_second(self._project),
         )
 

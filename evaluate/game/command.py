@@ -11,10 +11,10 @@ from ambulo.common.find_model import find_model
 from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.godot import GameConfig
-from ambulo.envs.godot.locate import find_drawing_engine
 from ambulo.evaluate.game.agents import AgentsBatch
 from ambulo.evaluate.game.demonstrations import read_demonstrations
 from ambulo.evaluate.game.engines import (
+    check_drawing,
     check_kinds,
     open_agents,
     open_drawn,
@@ -106,8 +106,7 @@ def _filmed(
     Raises:
         RenderError: No engine can draw.
     """
-    if config.godot_url is None:
-        find_drawing_engine(config.godot_bin)
+    check_drawing(config)
     args, width = request.args, agent.policy.width
 
     def film(path: Path, console: Console) -> None:

@@ -21,6 +21,7 @@ from ambulo.envs.godot.agents.game_batch import GameBatch
 from ambulo.envs.godot.agents.link import GameSettings
 from ambulo.envs.godot.agents.spec import AgentKind, Rows
 from ambulo.envs.godot.agents.wire import Restarts
+from ambulo.envs.godot.locate import find_drawing_engine, find_project, is_program
 from ambulo.policies.agents.game import GameAgent
 
 log = logging.getLogger(__name__)
@@ -192,6 +193,17 @@ def open_agents(
         game.close()
         raise
     return batch
+
+
+def check_drawing(config: GameConfig) -> None:
+    """Refuse a game that is to be started where no engine can draw.
+
+    Raises:
+        RenderError: No such engine.
+        BridgeError: No project.
+    """
+    if config.godot_url is None and not is_program(find_project(config.godot_project)):
+        find_drawing_engine(config.godot_bin)
 
 
 def open_drawn(

@@ -16,7 +16,7 @@ from ambulo.configs.errors import BridgeError, ConfigError, RenderError
 from ambulo.configs.godot import GameConfig
 from ambulo.envs.godot.agents.game import Game
 from ambulo.envs.godot.locate import find_drawing_engine, find_project
-from ambulo.evaluate.game.engines import open_agents, open_drawn
+from ambulo.evaluate.game.engines import KindsBatch, open_agents, open_drawn
 from ambulo.evaluate.game.film import write_game_film
 from ambulo.evaluate.game.play import PolicyPlayer, RandomPlayer
 from ambulo.policies.agents.game import GameAgent
@@ -94,7 +94,9 @@ def test_the_viewer_shows_the_game(
     assert write is not None
     write(film)
     assert len(list(imageio.get_reader(film))) == 6
-    pids = stage.batch.game.pids
+    batch = stage.batch
+    assert isinstance(batch, KindsBatch)
+    pids = batch.game.pids
     stage.close()
     assert pids
-    assert stage.batch.game.pids == []
+    assert batch.game.pids == []

@@ -103,7 +103,13 @@ class GameLink(EngineLink):
     def _configure(self) -> None:
         settings = self._settings
         body = {"action_repeat": settings.action_repeat, "speed_up": settings.speed_up}
-        answer = self._must("/agents/spec", json.dumps(body).encode()).json()
+        try:
+            reply = self._ask("/agents/spec", json.dumps(body).encode()).checked()
+        except BadStatus as error:
+            if error.status >= 500:
+                raise
+            raise Rejected(f"{self.name}: {error.said}") from None
+        answer = reply.json()
         spec = GameSpec.from_answer(answer)
         if self.spec is not None and spec != self.spec:
             raise Rejected(

@@ -204,7 +204,7 @@ class Game(Closing):
         for link in waiting:
             try:
                 replies[link.number] = link.receive()
-                link.failures = 0
+                link.note_step()
             except BridgeFault as fault:
                 lost.append(self._lose(link, fault))
         return self._step(replies, lost)

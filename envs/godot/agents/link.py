@@ -27,6 +27,9 @@ log = logging.getLogger(__name__)
 
 SPIN = 1000
 """How long an engine that has a core beside the trainer awaits a step without sleep, [us]."""
+STEADY = 100
+"""Steps without a fault after which earlier faults of an engine count no more: a game that fails
+again and again after a few steps cannot be trained."""
 PICTURE = "/debug/screenshot"
 TICKS_PER_SECOND = 60
 """Physics ticks per second of a project that does not say."""
@@ -70,9 +73,15 @@ class GameLink(EngineLink):
         """Names of the infos of each kind."""
         self.lost = False
         """Whether the engine broke down and its agents have not been reset since."""
-        self._errors = 0
+        self._errors = self._steps = 0
         self._modes = np.zeros(0, np.int32)
         """Of the agents, in the request that was sent."""
+
+    def note_step(self) -> None:
+        """Count a step without a fault."""
+        self._steps += 1
+        if self._steps >= STEADY:
+            self.failures = 0
 
     def picture(self) -> bytes:
         """The frame that was drawn last, a PNG file.
@@ -115,7 +124,8 @@ class GameLink(EngineLink):
             raise Rejected(
                 f"{self.name}: its agents are others than before the restart"
             )
-        self.spec, self.infos, self._errors = spec, info_names(answer), 0
+        self.spec, self.infos = spec, info_names(answer)
+        self._errors = self._steps = 0
         self._heed_errors(answer)
 
     def send(self, path: str, pairs: Restarts, actions: Sequence[Rows] = ()) -> None:

@@ -28,8 +28,8 @@ log = logging.getLogger(__name__)
 SPIN = 1000
 """How long an engine that has a core beside the trainer awaits a step without sleep, [us]."""
 STEADY = 100
-"""Steps without a fault after which earlier faults of an engine count no more: a game that fails
-again and again after a few steps cannot be trained."""
+"""Steps without a fault after which earlier faults of an engine count no more: a game that
+fails again after a few steps cannot be trained."""
 PICTURE = "/debug/screenshot"
 TICKS_PER_SECOND = 60
 """Physics ticks per second of a project that does not say."""

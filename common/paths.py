@@ -32,14 +32,21 @@ def absolute_path(path: str) -> str:
 
 
 def typed_command(name: str) -> str:
-    """Return how to type an installed command: its name, or its path if not on `PATH`."""
+    """Return how to type an installed command: its name, or its path if not on `PATH`.
+
+    Files with tasks of the user's own that this process was given are named in front.
+    """
+    from ambulo.configs.task_registry import shell_prefix  # not for every help
+
+    tasks = shell_prefix()
     own = shutil.which(name, path=str(Path(sys.executable).parent))
     on_path = shutil.which(name)
     if own is None or (on_path is not None and os.path.samefile(own, on_path)):
-        return name
+        return tasks + name
     here = Path.cwd()
     file = Path(own)
-    return shlex.quote(str(file.relative_to(here) if here in file.parents else file))
+    path = file.relative_to(here) if here in file.parents else file
+    return tasks + shlex.quote(str(path))
 
 
 def godot_user_folder(platform: str = sys.platform) -> Path:

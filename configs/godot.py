@@ -39,6 +39,9 @@ class GameConfig(Config):
     """Godot program; null looks for one."""
     godot_engines: Engines = 1
     """Engine processes, each with a copy of the scene."""
+    headless: bool = True
+    """Draw nothing; false for agents with cameras: it needs a screen, or the engine that
+    `godot/install_engine.sh --with-gl` installs."""
     action_repeat: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Physics ticks of a step; null: what the game says, or 8."""
     speed_up: Annotated[int, Field(ge=1, le=100)] | None = None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import shlex
 import sys
 from dataclasses import replace
 from functools import cache
@@ -35,6 +36,8 @@ PACKAGE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 _GIVEN: dict[str, TaskSpec] = {}
 """Tasks added by `register_task`."""
+_ADDED: dict[str, str] = {}
+"""Files added by `register_file`, by task name, as the user gave them."""
 
 
 def task_names() -> tuple[str, ...]:
@@ -90,7 +93,17 @@ def register_file(path: str | os.PathLike[str]) -> str:
     os.environ[FILES] = os.pathsep.join([*others, str(file)])
     _GIVEN.pop(file.stem, None)
     _from_file(file.stem, file)
+    _ADDED[file.stem] = str(path)
     return file.stem
+
+
+def shell_prefix() -> str:
+    """Return what a shell command needs in front to know the tasks of added files."""
+    known = _files()
+    added = [text for name, text in _ADDED.items() if name in known]
+    if not added or sys.platform == "win32":
+        return ""
+    return f"{FILES}={shlex.quote(os.pathsep.join(added))} "
 
 
 def task_fault(name: str, package: str | None) -> str:

@@ -188,13 +188,14 @@ fi
 if [ $with_gl = 1 ]; then
     cat >"$work/bin/godot-xvfb" <<'SH'
 #!/bin/sh
-# The engine drawing in software on a virtual screen of its own (SCREEN=1280x720x24).
+# The engine drawing in software on a virtual screen of its own (SCREEN=1280x720x24), which ends
+# with the engine, also where this starter is killed.
 # The screen's server looks for /usr/bin/xkbcomp, so it runs inside the private root.
 . "$(dirname -- "$(readlink -f -- "$0")")/paths.sh"
 if [ "$(id -u)" = 0 ]; then jail=chroot; else jail="unshare -r chroot"; fi
 number=$((100 + $$ % 50000))
 socket=$root/tmp/.X11-unix/X$number
-$jail "$root" /usr/bin/Xvfb ":$number" -screen 0 "${SCREEN:-1280x720x24}" -nolisten tcp -ac \
+$jail "$root" /usr/bin/Xvfb ":$number" -screen 0 "${SCREEN:-1280x720x24}" -nolisten tcp -ac -terminate \
     >/dev/null 2>&1 &
 screen=$!
 engine=

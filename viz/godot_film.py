@@ -16,7 +16,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -28,14 +27,14 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.closing import Closing
-from ambulo.configs.errors import BridgeError, RenderError
+from ambulo.configs.errors import RenderError
 from ambulo.envs.godot.launcher import end_group
 from ambulo.envs.godot.locate import (
-    INSTALLER,
+    SCREEN_STARTER,
+    find_drawing_engine,
     find_engine,
     find_project,
     import_project,
-    installed_engine,
 )
 from ambulo.envs.offscreen import Frame
 from ambulo.envs.vr.contract import WorldSpec
@@ -43,8 +42,6 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import level_data
 from ambulo.envs.vr.world.cameras import CHASE, CameraPath
 
-SCREEN_STARTER = "godot-xvfb"
-"""The engine with a virtual screen, as made by the installer."""
 SCENE = "res://scenes/demo/replay.tscn"
 START_TIMEOUT = 120.0
 """Time limit from the start of the engine to its first message, [s]."""
@@ -55,31 +52,6 @@ STOP_TIMEOUT = 5.0
 _POLL = 0.05
 _NOISE = "libEGL warning"
 """Prefix of harmless lines of every engine on a virtual screen."""
-
-
-def find_drawing_engine(named: str | None = None) -> Path:
-    """The drawing program: an engine with a virtual screen, or with the real one.
-
-    Args:
-        named: The Godot program, see `find_engine`; its folder is searched first.
-
-    Raises:
-        RenderError: No program; the message explains the installation.
-    """
-    engine: Path | None = None
-    with contextlib.suppress(BridgeError):
-        engine = find_engine(named)
-    beside = [installed_engine()] if engine is None else [engine, installed_engine()]
-    places = [str(path.with_name(SCREEN_STARTER)) for path in beside]
-    for place in (*places, SCREEN_STARTER):
-        found = shutil.which(place)
-        if found is not None:
-            return Path(found).absolute()
-    if engine is not None and _has_screen():
-        return engine
-    raise RenderError(
-        f"no Godot engine that can draw here: run {INSTALLER} --with-gl of the checkout"
-    )
 
 
 class GodotFilm(Closing):
@@ -294,10 +266,3 @@ def _headless(program: Path, named: str | None) -> Path:
         return program
     neighbour: Any = shutil.which(program.with_name("godot"))
     return Path(neighbour) if neighbour else find_engine(named)
-
-
-def _has_screen() -> bool:
-    """Whether a window can probably be opened."""
-    if sys.platform in ("win32", "darwin"):
-        return True
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

@@ -40,6 +40,8 @@ class PlayRequest:
     """Level families or sets of a navigator."""
     level_file: str | None = None
     """Level file, or a folder of them."""
+    godot_project: str | None = None
+    """Folder of a game."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +74,10 @@ class PlayFlags(WindowFlags):
     held-out levels)"""
     level_file: Annotated[str | None, Arg("PATH")] = None
     """level JSON file or folder of them"""
+    godot_project: Annotated[
+        str | None, Arg("FOLDER", names=("--godot-project", "--project"))
+    ] = None
+    """game of policies of a game (default: that of their run folder)"""
 
     def __post_init__(self) -> None:
         """Refuse two kinds of levels."""
@@ -82,8 +88,10 @@ class PlayFlags(WindowFlags):
     def request(self) -> PlayRequest:
         """Return the settings of the stage."""
         levels = () if self.levels is None else tuple(self.levels.split(","))
-        clips, recording, file = self.clips, self.recording, self.level_file
-        return PlayRequest(self.bodies, self.seed, clips, recording, levels, file)
+        return PlayRequest(
+            self.bodies, self.seed, self.clips, self.recording, levels, self.level_file,
+            self.godot_project,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

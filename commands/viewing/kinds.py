@@ -21,6 +21,7 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "ik_network": ("skeletons:ik_stage", ()),
     "body_tracker": ("skeletons:body_tracker_stage", ("recording",)),
     "neural_ik": ("skeletons:ik_stage", ()),
+    "game": ("games:game_stage", ("godot_project",)),
     "vr_navigation": ("navigators:navigation_stage", ("levels", "level_file")),
 }
 """By kind of model: module in this folder and function, and settings of a `PlayRequest`

@@ -77,7 +77,7 @@ class RunFollower:
             stage = stage_of(file, self._request)
         except AmbuloError as error:
             log.warning("%s", error)
-            return None
+            return EmptyStage(f"{name}: {error}")
         stage.title = name
         return stage
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ambulo.configs.caches import user_cache
-from ambulo.configs.errors import BridgeError
+from ambulo.configs.errors import BridgeError, RenderError
 from ambulo.envs.godot.launcher import dying_with_us, end_group
 
 if sys.platform != "win32":
@@ -23,6 +23,8 @@ if sys.platform != "win32":
 
 INSTALLER = "godot/install_engine.sh"
 """Script of the checkout that installs an engine."""
+SCREEN_STARTER = "godot-xvfb"
+"""The engine with a virtual screen, as made by the installer."""
 IMPORT_TIMEOUT = 300.0
 """Longest import of the project, [s]."""
 OLDEST_VERSION = (4, 5)
@@ -76,6 +78,38 @@ def find_engine(named: str | None = None) -> Path:
         f"no Godot engine found: run {INSTALLER} of the checkout, "
         "or name a Godot 4.5+ program with GODOT_BIN or --godot-bin"
     )
+
+
+def find_drawing_engine(named: str | None = None) -> Path:
+    """The drawing program: an engine with a virtual screen, or with the real one.
+
+    Args:
+        named: The Godot program, see `find_engine`; its folder is searched first.
+
+    Raises:
+        RenderError: No program; the message explains the installation.
+    """
+    engine: Path | None = None
+    with contextlib.suppress(BridgeError):
+        engine = find_engine(named)
+    beside = [installed_engine()] if engine is None else [engine, installed_engine()]
+    places = [str(path.with_name(SCREEN_STARTER)) for path in beside]
+    for place in (*places, SCREEN_STARTER):
+        found = shutil.which(place)
+        if found is not None:
+            return Path(found).absolute()
+    if engine is not None and _has_screen():
+        return engine
+    raise RenderError(
+        f"no Godot engine that can draw here: run {INSTALLER} --with-gl of the checkout"
+    )
+
+
+def _has_screen() -> bool:
+    """Whether a window can probably be opened."""
+    if sys.platform in ("win32", "darwin"):
+        return True
+    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def check_version(engine: Path) -> None:

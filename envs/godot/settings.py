@@ -40,8 +40,8 @@ class BridgeSettings:
     timeout: float = 30.0
     """From a request to its whole answer, [s]."""
     max_failures: int = 6
-    """After this many faults of one engine in a row, without a decision between them, it is
-    given up."""
+    """After this many faults of one engine in a row, without a decision between them (a game:
+    with fewer than `agents.link.STEADY` steps), it is given up."""
     log_folder: Path | None = None
     """Folder of the engines' logs; None: a temporary one, kept if there were faults."""
     token: str | None = field(default_factory=environment_token)

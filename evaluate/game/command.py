@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from rich.console import Console
+
 from ambulo.common.find_model import find_model
-from ambulo.common.run_folder import RunFolder
-from ambulo.configs.base import load_json
 from ambulo.configs.choices import ENGINE_PLACES
-from ambulo.configs.errors import AmbuloError, ConfigError
-from ambulo.configs.godot import GodotConfig
+from ambulo.configs.errors import ConfigError
+from ambulo.configs.godot import GameConfig
 from ambulo.evaluate.game.agents import AgentsBatch
 from ambulo.evaluate.game.demonstrations import read_demonstrations
-from ambulo.evaluate.game.engines import check_kinds, open_agents
+from ambulo.evaluate.game.engines import (
+    check_drawing,
+    check_kinds,
+    open_agents,
+    open_drawn,
+    placed_config,
+)
+from ambulo.evaluate.game.film import write_game_film
 from ambulo.evaluate.game.play import (
     EpisodeTable,
     Player,
@@ -34,8 +40,6 @@ from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
 from ambulo.evaluate.shared.result import POLICY, episode_rows, measured
 from ambulo.policies.agents.game import GameAgent, load_game_agent
 
-log = logging.getLogger(__name__)
-
 RANDOM, SCRIPTED, HUMAN = "random", "scripted", "human"
 TEST_SEED = 2_000_000
 """Added to `--seed`: no training uses such seeds of episodes."""
@@ -45,7 +49,10 @@ def run(request: EvalRequest) -> EvalOutcome:
     """Play episodes with the policy and each baseline."""
     args, file = request.args, request.model_file
     agent = load_game_agent(file)
-    config = _config(agent, file, request)
+    given = {
+        key: getattr(args, key) for key in (*ENGINE_PLACES, "scene", "godot_engines")
+    }
+    config = placed_config(agent, file, given)
     demos = request.args.demos
     names = [POLICY, *request.baselines]
     if HUMAN in names and demos is None:
@@ -54,6 +61,9 @@ def run(request: EvalRequest) -> EvalOutcome:
                 "--baselines human: name the recordings with --demos FOLDER"
             )
         names.remove(HUMAN)
+    film = None
+    if args.video is not None:  # what cannot draw is refused before the episodes
+        film = _filmed(request, agent, config.environment)
     batch = open_agents(config.environment, seed=args.seed)
     try:
         check_kinds(agent.kinds, batch.kinds, str(file))
@@ -85,7 +95,29 @@ def run(request: EvalRequest) -> EvalOutcome:
         "scene": config.environment.scene or "main scene of the project",
         "kinds of agents": ", ".join(kind.name for kind in agent.kinds),
     }
-    return EvalOutcome(evaluation, facts=facts)
+    return EvalOutcome(evaluation, facts=facts, film=film)
+
+
+def _filmed(
+    request: EvalRequest, agent: GameAgent, config: GameConfig
+) -> Callable[[Path, Console], None]:
+    """Return what films the first evaluated episode of the policy.
+
+    Raises:
+        RenderError: No engine can draw.
+    """
+    check_drawing(config)
+    args, width = request.args, agent.policy.width
+
+    def film(path: Path, console: Console) -> None:
+        batch = open_drawn(
+            agent, config, str(request.model_file), seed=args.seed + TEST_SEED
+        )
+        opponent = usual_opponent(batch, args.seed + 1, width)
+        player = PolicyPlayer(agent, deterministic=args.deterministic)
+        write_game_film(path, batch, player, opponent)
+
+    return film
 
 
 def _played(
@@ -127,30 +159,3 @@ def _opponent(name: str | None, batch: AgentsBatch, seed: int, width: int) -> Pl
     other = load_game_agent(file)
     check_kinds(other.kinds, batch.kinds, str(file))
     return PolicyPlayer(other)
-
-
-def _config(agent: GameAgent, file: Path, request: EvalRequest) -> GodotConfig:
-    """Return the settings of the training with the game of the flags, or of its run folder."""
-    config, args = agent.config, request.args
-    folder = RunFolder.around(file)
-    if folder is not None:
-        try:
-            stored = load_json(GodotConfig, folder.config).environment
-        except AmbuloError as error:
-            log.warning("%s", error)
-        else:
-            places = {key: getattr(stored, key) for key in ENGINE_PLACES}
-            config = config.override("environment", **places)
-    given = {
-        key: getattr(args, key) for key in (*ENGINE_PLACES, "scene", "godot_engines")
-    }
-    given = {key: value for key, value in given.items() if value is not None}
-    config = config.override("environment", **given)
-    if (
-        config.environment.godot_project is None
-        and config.environment.godot_url is None
-    ):
-        raise ConfigError(
-            f"{file}: model files do not say where the game is: add --godot-project FOLDER"
-        )
-    return config

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,14 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.agent_spec import AgentSpec
-from ambulo.configs.errors import ConfigError, ModelFileError
-from ambulo.configs.godot import GameConfig
+from ambulo.configs.errors import AmbuloError, ConfigError, ModelFileError
+from ambulo.configs.godot import GameConfig, GodotConfig
 from ambulo.envs.godot.agents.game import Game, GameStep
 from ambulo.envs.godot.agents.game_batch import GameBatch
 from ambulo.envs.godot.agents.link import GameSettings
 from ambulo.envs.godot.agents.spec import Rows
 from ambulo.envs.godot.agents.wire import Restarts
-from ambulo.evaluate.game.agents import AgentsBatch
+from ambulo.envs.godot.locate import find_drawing_engine, find_project, is_program
+from ambulo.policies.agents.game import GameAgent
+
+log = logging.getLogger(__name__)
 
 TEAM = "@"
 """Kinds whose names differ behind it are the teams of one kind, and share a policy."""
@@ -134,7 +138,7 @@ class KindsBatch(GameBatch):
 
 def open_agents(
     config: GameConfig, *, seed: int, log_folder: Path | None = None
-) -> AgentsBatch:
+) -> KindsBatch:
     """Return the agents of a game, not yet reset.
 
     Args:
@@ -153,6 +157,7 @@ def open_agents(
         timeout=config.godot_timeout,
         max_failures=config.godot_max_failures,
         log_folder=log_folder,
+        headless=config.headless,
         action_repeat=config.action_repeat,
         speed_up=config.speed_up,
     )
@@ -164,6 +169,75 @@ def open_agents(
         game.close()
         raise
     return batch
+
+
+def check_drawing(config: GameConfig) -> None:
+    """Refuse a game that is to be started where no engine can draw.
+
+    Raises:
+        RenderError: No such engine.
+        BridgeError: No project.
+    """
+    if config.godot_url is None and not is_program(find_project(config.godot_project)):
+        find_drawing_engine(config.godot_bin)
+
+
+def open_drawn(
+    agent: GameAgent, config: GameConfig, source: str, *, seed: int
+) -> KindsBatch:
+    """Return the agents of a game in one engine that draws; see `open_agents`.
+
+    Args:
+        agent: What will act.
+        config: Where the game is; a running one must draw.
+        source: Begins the error of a game with other agents.
+        seed: Of the first agent.
+
+    Raises:
+        RenderError: No engine can draw.
+        ModelFileError: The game has other agents than `agent`.
+    """
+    batch = open_agents(config.replace(headless=False, godot_engines=1), seed=seed)
+    try:
+        check_kinds(agent.kinds, batch.kinds, source)
+    except BaseException:
+        batch.close()
+        raise
+    return batch
+
+
+def placed_config(
+    agent: GameAgent, file: Path, given: Mapping[str, Any]
+) -> GodotConfig:
+    """Return the settings of an agent's training with the place of its game.
+
+    Args:
+        agent: The agent.
+        file: Its model file; the run folder around it knows the game.
+        given: Settings of `environment` that replace those, where they are not None.
+
+    Raises:
+        ConfigError: Neither says where the game is.
+    """
+    config, folder = agent.config, RunFolder.around(file)
+    if folder is not None:
+        try:
+            stored = load_json(GodotConfig, folder.config).environment
+        except AmbuloError as error:
+            log.warning("%s", error)
+        else:
+            places = {key: getattr(stored, key) for key in ENGINE_PLACES}
+            config = config.override("environment", **places)
+    chosen = {key: value for key, value in given.items() if value is not None}
+    config = config.override("environment", **chosen)
+    if (
+        config.environment.godot_project is None
+        and config.environment.godot_url is None
+    ):
+        raise ConfigError(
+            f"{file}: model files do not say where the game is: add --godot-project FOLDER"
+        )
+    return config
 
 
 def check_kinds(

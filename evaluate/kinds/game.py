@@ -28,7 +28,7 @@ KIND = EvalKind(
     group="policies of a game",
     run="ambulo.evaluate.game.command:run",
     episodes=50,
-    flags=frozenset({"stochastic"}),
+    flags=frozenset({"stochastic", "video"}),
     baselines={
         "random": "uniformly random actions",
         "scripted": "what the game's own script does, if it has one",

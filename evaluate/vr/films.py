@@ -125,7 +125,7 @@ def check_can_film(config: NavigationConfig, settings: FilmSettings) -> None:
         RenderError: no Godot engine that can draw.
     """
     if "godot" in settings.engines:
-        from ambulo.viz.godot_film import find_drawing_engine
+        from ambulo.envs.godot.locate import find_drawing_engine
 
         find_drawing_engine(config.environment.godot_bin)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from fixtures.own_tasks import PACKAGE
 
+from ambulo.common.paths import typed_command
 from ambulo.configs.base import Config, parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
@@ -85,6 +86,12 @@ def test_child_processes_know_the_task_of_a_file(hop_file: Path) -> None:
         input=pickle.dumps(hop(height=0.25)), capture_output=True, check=True,
     )  # fmt: skip
     assert done.stdout.split() == [b"0.25"]
+
+
+def test_printed_commands_name_the_file(hop_file: Path) -> None:
+    assert not typed_command("ambulo").startswith("AMBULO_TASKS")
+    register_file(hop_file)
+    assert typed_command("ambulo").startswith(f"AMBULO_TASKS={hop_file} ")
 
 
 def test_a_package_is_a_task_until_it_is_removed(install: Install) -> None:

@@ -66,7 +66,7 @@ CASES = {
     },
     "gait_walk": {
         "--perturb": "--perturb: is for ",
-        "--video walk.mp4": "--video: is for walkers and trackers and VR agents only",
+        "--video walk.mp4": "and walkers and trackers and VR agents only",
         "--baselines zero": "unknown baseline 'zero' (valid: all, law, none)",
         "--push-episodes 5": "every body is pushed",
         "--world godot": "--world: is for VR agents",

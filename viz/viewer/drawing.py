@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ambulo.configs.arrays import Floats
+from ambulo.viz.picture import pixels
 from ambulo.viz.viewer.snapshot import (
     Bytes,
     Instances,
@@ -16,6 +17,8 @@ from ambulo.viz.viewer.snapshot import (
     Lines,
     MeshLayer,
     Part,
+    Picture,
+    PictureLayer,
     Snapshot,
 )
 from ambulo.viz.viewer.stage import Drag
@@ -24,6 +27,8 @@ ROOT = "/world"
 """The node of static parts; moving it keeps a body in the middle."""
 MOVING = "/moving"
 """The node of moving parts, whose positions are sent relative to the middle."""
+_UPRIGHT = (0.5**0.5, -(0.5**0.5), 0.0, 0.0)
+"""Rotation (wxyz) of an image, whose axes are right, down and ahead, to an upright one."""
 
 
 class Mouse(Protocol):
@@ -129,6 +134,14 @@ class SceneDrawer:
                 thickness=layer.width,
                 thickness_units="world" if layer.in_world else "screen",
             )  # fmt: skip
+        if isinstance(layer, PictureLayer):
+            assert isinstance(part, Picture)
+            image, height = pixels(part.data), layer.height
+            return scene.add_image(
+                path, image, height * image.shape[1] / image.shape[0], height,
+                wxyz=_UPRIGHT, position=(0.0, 0.0, height / 2),
+                cast_shadow=False, receive_shadow=False,
+            )  # fmt: skip
         assert isinstance(part, Instances)
         assert isinstance(layer, MeshLayer)
         node = scene.add_batched_meshes_simple(
@@ -178,6 +191,10 @@ def _update(node: Any, part: Part, before: Part) -> None:
         if not np.array_equal(part.colours, before.colours):
             node.colors = _both_ends(part.colours)
         return
+    if isinstance(part, Picture):
+        node.image = pixels(part.data)
+        return
+    assert isinstance(part, Instances)
     assert isinstance(before, Instances)
     for field, prop in (
         ("positions", "batched_positions"),

@@ -51,7 +51,21 @@ class Lines:
         return replace(self, points=self.points + by)
 
 
-Part = Instances | Lines
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A picture on an upright board that faces -Y."""
+
+    data: bytes
+    """The image file, such as PNG: a minute of pictures is kept."""
+    steady: bool = True
+    """Pictures are never interpolated."""
+
+    def moved(self, by: Floats) -> Picture:
+        """Return the picture itself: the board stays."""
+        return self
+
+
+Part = Instances | Lines | Picture
 
 
 @dataclass(frozen=True)
@@ -79,7 +93,15 @@ class LineLayer:
     """Whether the width is in metres of the scene."""
 
 
-Layer = MeshLayer | LineLayer
+@dataclass(frozen=True)
+class PictureLayer:
+    """A board that stands on the floor at the origin, with a picture."""
+
+    height: float = 2.0
+    """Height of the board, [m]; its width follows from the picture."""
+
+
+Layer = MeshLayer | LineLayer | PictureLayer
 
 
 @dataclass(frozen=True, eq=False)

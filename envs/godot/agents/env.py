@@ -36,8 +36,7 @@ def game_settings(
         godot_bin: Godot program; None: see `find_engine`.
         action_repeat: physics ticks of a step; None: as the scene says, or 8.
         speed_up: physics ticks of a frame; None: as the scene says, or 1.
-        headless: draw nothing; false for agents with cameras: `godot_bin` then needs a
-            screen, as the `godot-xvfb` of the installer has.
+        headless: draw nothing; false for agents with cameras, see `find_drawing_engine`.
         strict: whether any script error ends the game; None: unless it is a godot-rl game.
         timeout: longest step, [s].
 

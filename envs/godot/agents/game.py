@@ -204,10 +204,19 @@ class Game(Closing):
         for link in waiting:
             try:
                 replies[link.number] = link.receive()
-                link.failures = 0
+                link.note_step()
             except BridgeFault as fault:
                 lost.append(self._lose(link, fault))
         return self._step(replies, lost)
+
+    def picture(self) -> bytes:
+        """The frame that the first engine has drawn last, a PNG file.
+
+        Raises:
+            BridgeError: it draws nothing (`headless`), or has broken down.
+        """
+        self._check_open()
+        return self._fleet.links[0].picture()
 
     def close(self) -> None:
         """End the engines that were started here; hang up on others."""

@@ -19,6 +19,7 @@ from ambulo.envs.godot.agents.wire import Restarts, StepReply, message, parse_re
 from ambulo.envs.godot.engine import MAIN_SCENE, EngineProcess
 from ambulo.envs.godot.engine_link import EngineLink
 from ambulo.envs.godot.errors import BadStatus, Malformed, Rejected
+from ambulo.envs.godot.locate import find_drawing_engine, is_program
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.transport import BINARY, Response
 
@@ -26,6 +27,10 @@ log = logging.getLogger(__name__)
 
 SPIN = 1000
 """How long an engine that has a core beside the trainer awaits a step without sleep, [us]."""
+STEADY = 100
+"""Steps without a fault after which earlier faults of an engine count no more: a game that
+fails again after a few steps cannot be trained."""
+PICTURE = "/debug/screenshot"
 TICKS_PER_SECOND = 60
 """Physics ticks per second of a project that does not say."""
 _TICKS = re.compile(r"^common/physics_ticks_per_second\s*=\s*(\d+)\s*$", re.MULTILINE)
@@ -40,7 +45,7 @@ class GameSettings(BridgeSettings):
     speed_up: int | None = None
     """Physics ticks of a frame of the game; None: as the scene says, or 1."""
     headless: bool = True
-    """Draw nothing; cameras of agents need an engine that draws, with a screen."""
+    """Draw nothing; cameras of agents and pictures need an engine that draws."""
     strict: bool | None = None
     """Whether an error in any script ends the game; else it is logged. None: unless the agents
     follow the contract of godot-rl."""
@@ -68,32 +73,59 @@ class GameLink(EngineLink):
         """Names of the infos of each kind."""
         self.lost = False
         """Whether the engine broke down and its agents have not been reset since."""
-        self._errors = 0
+        self._errors = self._steps = 0
         self._modes = np.zeros(0, np.int32)
         """Modes of the agents, in the request that was sent."""
 
+    def note_step(self) -> None:
+        """Count a step without a fault."""
+        self._steps += 1
+        if self._steps >= STEADY:
+            self.failures = 0
+
+    def picture(self) -> bytes:
+        """The frame that was drawn last, a PNG file.
+
+        Raises:
+            BridgeError: the engine draws nothing.
+        """
+        assert self._connection is not None
+        try:
+            return self._connection.request("GET", PICTURE).checked().body
+        except BadStatus as error:
+            raise Rejected(f"{self.name}: {error.said}") from None
+
     def _start(self) -> EngineProcess:
+        settings = self._settings
+        draws = not settings.headless and not is_program(self._project)
         return EngineProcess(
-            self._binary,
+            find_drawing_engine(settings.binary) if draws else self._binary,
             self._project,
             self.log_file,
-            game=self._settings.scene or MAIN_SCENE,
+            game=settings.scene or MAIN_SCENE,
             seed=self.number,
             spin=SPIN if self.number < usable_cores() - 1 else 0,
-            headless=self._settings.headless,
+            headless=settings.headless,
             frames=ticks_per_second(self._project),
         )
 
     def _configure(self) -> None:
         settings = self._settings
         body = {"action_repeat": settings.action_repeat, "speed_up": settings.speed_up}
-        answer = self._must("/agents/spec", json.dumps(body).encode()).json()
+        try:
+            reply = self._ask("/agents/spec", json.dumps(body).encode()).checked()
+        except BadStatus as error:
+            if error.status >= 500:
+                raise
+            raise Rejected(f"{self.name}: {error.said}") from None
+        answer = reply.json()
         spec = GameSpec.from_answer(answer)
         if self.spec is not None and spec != self.spec:
             raise Rejected(
                 f"{self.name}: its agents are others than before the restart"
             )
-        self.spec, self.infos, self._errors = spec, info_names(answer), 0
+        self.spec, self.infos = spec, info_names(answer)
+        self._errors = self._steps = 0
         self._heed_errors(answer)
 
     def send(self, path: str, pairs: Restarts, actions: Sequence[Rows] = ()) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ambulo.configs.errors import RenderError
-from ambulo.viz.godot_film import find_drawing_engine
+from ambulo.envs.godot.locate import find_drawing_engine
 
 
 @pytest.fixture(scope="module")

@@ -15,13 +15,13 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import BridgeError, RenderError
-from ambulo.envs.godot.locate import find_engine
+from ambulo.envs.godot.locate import find_drawing_engine, find_engine
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.world.cameras import chase_path
 from ambulo.evaluate.command import main
 from ambulo.viz import godot_film
-from ambulo.viz.godot_film import GodotFilm, find_drawing_engine
+from ambulo.viz.godot_film import GodotFilm
 
 LEVEL = Level(
     "small",

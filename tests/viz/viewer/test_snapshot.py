@@ -1,6 +1,13 @@
 import numpy as np
 
-from ambulo.viz.viewer.snapshot import Instances, Lines, Snapshot, between
+from ambulo.viz.viewer.snapshot import (
+    Instances,
+    Lines,
+    Part,
+    Picture,
+    Snapshot,
+    between,
+)
 
 GREY = np.full((1, 3), 128, np.uint8)
 
@@ -10,7 +17,7 @@ def at(x: float, turn: tuple[float, ...], *, steady: bool = False) -> Instances:
     return Instances(np.array([[x, 0.0, 0.0]]), np.array([turn]), one, GREY, steady)
 
 
-def shot(time: float, part: Instances | Lines, *, cut: bool = False) -> Snapshot:
+def shot(time: float, part: Part, *, cut: bool = False) -> Snapshot:
     return Snapshot(time, np.array([time, 0.0, 0.0]), {"body": part}, cut=cut)
 
 
@@ -54,3 +61,10 @@ def test_lines_move_and_another_number_of_them_jumps() -> None:
 def test_moved_parts() -> None:
     part = at(1.0, (1.0, 0.0, 0.0, 0.0)).moved(np.array([1.0, 2.0, 3.0]))
     np.testing.assert_allclose(part.positions, [[2.0, 2.0, 3.0]])
+
+
+def test_pictures_jump() -> None:
+    middle = between(shot(0.0, Picture(b"a")), shot(1.0, Picture(b"b")), 0.9)
+    part = middle.parts["body"]
+    assert isinstance(part, Picture)
+    assert part.data == b"b"

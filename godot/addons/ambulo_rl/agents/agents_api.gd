@@ -16,6 +16,8 @@ const ErrorLog := preload("../error_log.gd")
 var running := false
 ## Steps made since the engine started.
 var steps := 0
+## Draw only what is seen at the end of a step: drawing in software takes most of the time.
+var draws_ends_only := false
 
 var _tree: SceneTree
 var _log := ErrorLog.new()
@@ -44,7 +46,10 @@ func register(router: AmbuloRouter) -> void:
 
 ## Begins a tick of the step; false where it needs no more.
 func begin_tick() -> bool:
-	return _step.begin_tick()
+	var goes_on := _step.begin_tick()
+	if draws_ends_only:
+		RenderingServer.render_loop_enabled = not goes_on or _step.is_last_tick()
+	return goes_on
 
 
 ## The answer to the step.

@@ -130,6 +130,11 @@ func begin_tick() -> bool:
 	return true
 
 
+## Whether the tick that has begun is the last one, unless agents begin anew.
+func is_last_tick() -> bool:
+	return _ticks_left <= 0
+
+
 ## Asks the agents what came of it, and begins episodes; see [member problem] then.
 func finish() -> void:
 	if not has_all():

@@ -207,6 +207,7 @@ func _set_up(options: AmbuloServerOptions) -> void:
 	_game.scene = _scene
 	if options.game != "":
 		_agents = AmbuloAgentsApi.new(get_tree())
+		_agents.draws_ends_only = options.mode == AmbuloServerOptions.Mode.LOCKSTEP
 		_agents.register(_router)
 	elif options.scene != "":
 		_scene.enter_open_scene()

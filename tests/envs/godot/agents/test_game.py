@@ -257,6 +257,21 @@ def test_an_engine_that_fails_costs_the_episode(
     batch.step(np.zeros((1, 2)))
 
 
+def test_a_game_that_fails_in_every_episode_is_given_up(start: Start) -> None:
+    game = start("fault_quit", max_failures=2)
+    batch = begun(game)
+
+    def play(steps: int) -> None:
+        for _ in range(steps):
+            _, _, _, truncated, _ = batch.step(np.zeros((1, 2)))
+            batch.reset(np.flatnonzero(truncated))
+
+    with pytest.raises(BridgeError, match="has failed 2 times in a row") as caught:
+        play(8)
+    assert "\n" not in str(caught.value)
+    assert game.faults == {"died": 2}
+
+
 def test_a_killed_engine_costs_its_own_agents_alone(start: Start) -> None:
     game = start("teams", engines=2)
     batch = begun(game, "red")

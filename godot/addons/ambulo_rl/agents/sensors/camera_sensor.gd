@@ -19,7 +19,7 @@ func problem() -> String:
 	if not enabled:
 		return "is off: set enabled (it costs a drawn frame for each step), or remove it"
 	if DisplayServer.get_name() == "headless":
-		return "needs an engine that draws: start it without --headless"
+		return "needs an engine that draws: environment.headless=false, not --headless"
 	return super()
 
 

@@ -1,0 +1,66 @@
+"""Film of an episode of a game, in the pictures that its engine draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ambulo.envs.offscreen import Frame
+from ambulo.envs.vr.world.render import write_video
+from ambulo.evaluate.game.engines import KindsBatch
+from ambulo.evaluate.game.play import Player
+from ambulo.policies.checked_steps import checked_reset, checked_step
+from ambulo.viz.picture import pixels
+
+MOST_SECONDS = 60.0
+"""Longest film, [s]."""
+LAST_HOLD = 0.6
+"""How long the end stays in the picture, [s]."""
+
+
+def write_game_film(
+    path: Path, batch: KindsBatch, player: Player, opponent: Player
+) -> None:
+    """Film the first agent's next episode in real time, a frame a step; closes the game.
+
+    Args:
+        path: .mp4 or .gif file.
+        batch: Seeded agents of a game that draws.
+        player: Acts for the first teams.
+        opponent: Acts for the others.
+
+    Raises:
+        RenderError: No encoder, or the file cannot be written.
+        BridgeError: The game ends, or draws nothing.
+    """
+    fps = 1.0 / batch.game.spec.step_seconds
+    with batch.game:
+        write_video(_frames(batch, player, opponent, fps), path, fps)
+
+
+def _frames(
+    batch: KindsBatch, player: Player, opponent: Player, fps: float
+) -> Iterator[Frame]:
+    """Pictures after each step of the episode; the last one stays for a while."""
+    everyone, others = np.arange(batch.num_envs), batch.team != 0
+    checked_reset(batch, everyone)
+    for who in (player, opponent):
+        who.reset(everyone)
+    for _ in range(max(1, round(MOST_SECONDS * fps))):
+        actions = player.act(batch)
+        if others.any():
+            actions[others] = opponent.act(batch)[others]
+        _, _, terminated, truncated, _ = checked_step(batch, actions)
+        frame = pixels(batch.game.picture())
+        yield frame
+        ended = np.flatnonzero(terminated | truncated)
+        if 0 in ended:
+            break
+        if len(ended):
+            checked_reset(batch, ended)
+            for who in (player, opponent):
+                who.reset(ended)
+    for _ in range(round(LAST_HOLD * fps)):
+        yield frame

@@ -150,6 +150,9 @@ class GodotPPOConfig(PPOConfig):
     """Weight of the entropy bonus."""
     reward_scale: Positive = 1.0
     """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
+    normalize_returns: bool = True
+    """Also divide rewards by the running root mean square of the discounted returns of each
+    kind of agent."""
 
 
 class GodotConfig(Config):

@@ -117,3 +117,19 @@ def test_fresh_critics_know_nothing_of_value():
     rows = torch.randn(200, 31)
     rows[:, 0] = 0.0
     assert policy.predict_values(rows).abs().max() < 0.2
+
+
+def test_a_change_of_returns_leaves_values_in_units_of_the_game(policy):
+    torch.manual_seed(3)
+    seen = rows(40)
+    kinds, units = seen[:, 0], policy.return_sizes()
+    assert units.tolist() == [1.0, 1.0]
+    before = policy.predict_values(seen)[:, 0]
+    returns = torch.where(kinds == 0, 300.0 + 40.0 * torch.randn(40), torch.rand(40))
+    policy.observe_returns(torch.stack([kinds, returns], dim=1))
+    sizes = policy.return_sizes()
+    for index in (0, 1):
+        rms = returns[kinds == index].square().mean().sqrt()
+        torch.testing.assert_close(sizes[index], rms, rtol=1e-4, atol=0.0)
+    after = policy.predict_values(seen)[:, 0] * sizes[kinds.long()]
+    torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-6)

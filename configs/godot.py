@@ -64,7 +64,7 @@ class GameNetworkConfig(Config):
     """Units of a gated recurrent unit (GRU) behind the actor's first hidden layer; 0: none."""
     normalize_samples: Steps = 1_000_000
     """Samples after which the running mean and deviation of observations are frozen; 0: raw
-    observations."""
+    observations. Deviations below 1 count as 1."""
     warm_up_steps: Steps = 60
     """Steps of the fresh policy that the running statistics begin with."""
     convolutions: Annotated[tuple[ConvLayer, ...], Field(max_length=8)] = (

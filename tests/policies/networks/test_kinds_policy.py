@@ -133,3 +133,16 @@ def test_a_change_of_returns_leaves_values_in_units_of_the_game(policy):
         torch.testing.assert_close(sizes[index], rms, rtol=1e-4, atol=0.0)
     after = policy.predict_values(seen)[:, 0] * sizes[kinds.long()]
     torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-6)
+
+
+def test_only_numbers_beyond_size_one_are_scaled(policy):
+    seen = torch.zeros(400, row_size(KINDS))
+    seen[:, 0] = 1.0
+    seen[:, 1], seen[:, 2] = 50.0 * torch.randn(400), 0.1 * torch.randn(400)
+    policy.observe(seen)
+    encoder = policy.policies[1].mlp_extractor.encoder
+    spread = encoder(seen[:, 1:5]).std(dim=0)
+    torch.testing.assert_close(spread[0], torch.tensor(1.0), atol=0.02, rtol=0.0)
+    torch.testing.assert_close(spread[1], seen[:, 2].std())
+    sudden = torch.tensor([[0.0, 0.0, 1.0, 0.0]])  # what was always zero until now
+    assert encoder(sudden)[0, 2] == 1.0

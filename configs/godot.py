@@ -58,7 +58,7 @@ class GameNetworkConfig(Config):
     """Hidden layer widths of actor and critic."""
     activation_fn: Literal["relu", "tanh", "elu", "silu"] = "tanh"
     """Hidden activation."""
-    log_std_init: float = -0.5
+    log_std_init: float = 0.0
     """Initial log standard deviation of each number of an action."""
     recurrent: Annotated[int, Field(ge=0, le=4096)] = 0
     """Units of a gated recurrent unit (GRU) behind the actor's first hidden layer; 0: none."""

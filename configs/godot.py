@@ -61,13 +61,13 @@ class GameNetworkConfig(Config):
     """Hidden layer widths of actor and critic."""
     activation_fn: Literal["relu", "tanh", "elu", "silu"] = "tanh"
     """Hidden activation."""
-    log_std_init: float = -0.5
+    log_std_init: float = 0.0
     """Initial log standard deviation of each number of an action."""
     recurrent: Annotated[int, Field(ge=0, le=4096)] = 0
     """Units of a gated recurrent unit (GRU) behind the actor's first hidden layer; 0: none."""
     normalize_samples: Steps = 1_000_000
     """Samples after which the running mean and deviation of observations are frozen; 0: raw
-    observations."""
+    observations. Deviations below 1 count as 1."""
     warm_up_steps: Steps = 60
     """Steps of the fresh policy that the running statistics begin with."""
     convolutions: Annotated[tuple[ConvLayer, ...], Field(max_length=8)] = (
@@ -153,6 +153,9 @@ class GodotPPOConfig(PPOConfig):
     """Weight of the entropy bonus."""
     reward_scale: Positive = 1.0
     """Factor on rewards inside the learner; logs and evaluation stay unscaled."""
+    normalize_returns: bool = True
+    """Also divide rewards by the running root mean square of the discounted returns of each
+    kind of agent."""
 
 
 class GodotConfig(Config):

@@ -20,6 +20,7 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import Tensor
 from torch.nn import functional
 
+from ambulo.configs.arrays import Singles
 from ambulo.configs.errors import DivergedError
 from ambulo.policies.device_rollouts import DeviceRolloutBuffer, as_numpy
 from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
@@ -95,7 +96,8 @@ class FastPPO(PPO):
             update_threads: torch threads during the update; acting uses one.
             **kwargs: passed on.
         """
-        self.reward_scale = reward_scale
+        self.reward_scale: float | Singles = reward_scale
+        """One factor, or one for each environment, (N,)."""
         self.route_coef = route_coef
         self.update_threads = update_threads
         self.critic_only = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ambulo.configs.agent_spec import AgentSpec
 from ambulo.configs.arrays import Ints, Singles
 from ambulo.configs.errors import ModelFileError, ObservationError, nearest
 from ambulo.policies.files.model_file import ModelFile, load_model
-from ambulo.policies.kinds.game import GameMetadata
+from ambulo.policies.kinds.game import RETURNS, GameMetadata
 
 GameModel = ModelFile[GameMetadata]
 """The contents of a file of the policies of a game."""
@@ -142,7 +143,10 @@ class GameAgent:
 
 def load_game(path: str | os.PathLike[str]) -> GameModel:
     """Return the contents of a file of the policies of a game, checked."""
-    return load_model(path, GameMetadata)
+    model = load_model(path, GameMetadata)
+    fresh = model.metadata.new_policy().state_dict()
+    unknown = {name: fresh[name] for name in fresh if name.startswith(RETURNS)}
+    return replace(model, weights=unknown | model.weights)
 
 
 def load_game_agent(path: str | os.PathLike[str]) -> GameAgent:

@@ -15,6 +15,9 @@ from ambulo.policies.files.spec import ModelSpec
 if TYPE_CHECKING:
     from ambulo.policies.networks.kinds_policy import KindsPolicy
 
+RETURNS = "returns."
+"""Beginning of the names of the statistics of returns among the weights."""
+
 
 class GameMetadata(FileHeader):
     """The contents of `ambulo.json` in a file of the policies of a game."""
@@ -38,10 +41,16 @@ class GameMetadata(FileHeader):
         return self
 
     def weight_shapes(self, stored: Shapes, source: str) -> Shapes:
-        """Shapes of the policies that configuration and kinds give."""
+        """Shapes of the policies that configuration and kinds give.
+
+        Files that are older than the statistics of returns lack them.
+        """
         from ambulo.policies.files.network_shapes import shapes_of
 
-        return shapes_of(self.new_policy)
+        shapes = shapes_of(self.new_policy)
+        return {
+            n: s for n, s in shapes.items() if n in stored or not n.startswith(RETURNS)
+        }
 
     def new_policy(self) -> KindsPolicy:
         """Return the policies with fresh weights; random generators stay as they are."""

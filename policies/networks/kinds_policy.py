@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from ambulo.configs.agent_spec import AgentSpec
 from ambulo.configs.godot import GameNetworkConfig
 from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
 from ambulo.policies.networks.locomotion_policy import NoOptimizer, no_learning
+from ambulo.policies.networks.normalizer import Normalizer
 from ambulo.policies.networks.observation_encoder import ObservationEncoder
 
 Rows = slice | Tensor
@@ -79,6 +81,8 @@ class KindsPolicy(BasePolicy):
         """See `NavigationPolicy.rounds`."""
         self.width = row_space(kinds).shape[0]
         self.policies = nn.ModuleList(_policy(kind, network) for kind in kinds)
+        self.returns = nn.ModuleList(Normalizer(1, sys.maxsize) for _ in kinds)
+        """Statistics of the discounted returns of each kind, in the game's units."""
         make: Any = self.optimizer_class
         self.optimizer = make(
             self.parameters(), lr=lr_schedule(1), **self.optimizer_kwargs
@@ -141,6 +145,26 @@ class KindsPolicy(BasePolicy):
         """Take observations (N, size) into the running statistics."""
         for policy, rows, size in self._split(obs[:, 0]):
             policy.observe(obs[rows, 1 : 1 + size])
+
+    def return_sizes(self) -> Tensor:
+        """Root mean squares of the returns of each kind, (kinds,); 1 before any is known."""
+        seen: Iterable[Any] = self.returns
+        return torch.stack([torch.hypot(r.mean[0], r.deviation[0]) for r in seen])
+
+    @torch.no_grad()
+    def observe_returns(self, rows: Tensor) -> None:
+        """Take rows (N, 2), kind and return in the game's units, into the statistics.
+
+        Critics predict multiples of `return_sizes`. Their last layers absorb the change of
+        it, so that predictions in the game's units stay the same.
+        """
+        before = self.return_sizes()
+        policies: Iterable[Any] = self.policies
+        for index, statistics in enumerate(self.returns):
+            statistics.update(rows[rows[:, 0] == index, 1:])
+        for policy, change in zip(policies, before / self.return_sizes(), strict=True):
+            policy.value_net.weight *= change
+            policy.value_net.bias *= change
 
     def act(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Sampled actions, values, log-probabilities, next states; see `NavigationPolicy`."""

@@ -22,10 +22,16 @@ class Normalizer(nn.Module):
     deviation: Tensor
     count: Tensor
 
-    def __init__(self, size: int, samples: int) -> None:
-        """For observations (N, size); nothing seen yet, so nothing is changed."""
+    def __init__(self, size: int, samples: int, smallest: float = SMALLEST) -> None:
+        """For observations (N, size); nothing seen yet, so nothing is changed.
+
+        Args:
+            size: numbers of an observation.
+            samples: observations after which the statistics stand still.
+            smallest: deviations below it count as it.
+        """
         super().__init__()
-        self.samples = samples
+        self.samples, self.smallest = samples, smallest
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("deviation", torch.ones(size))
         self.register_buffer("count", torch.zeros(()))
@@ -53,7 +59,7 @@ class Normalizer(nn.Module):
         spread = old + new.var(dim=0, unbiased=False) * number
         spread = spread + shift.square() * before * number / total
         self.mean.copy_(mean)
-        self.deviation.copy_((spread / total).sqrt().clamp(min=SMALLEST))
+        self.deviation.copy_((spread / total).sqrt().clamp(min=self.smallest))
         self.count.copy_(total)
 
     @torch.no_grad()

@@ -12,6 +12,11 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.godot import ConvLayer
 from ambulo.policies.networks.normalizer import Normalizer
 
+SMALLEST = 1.0
+"""Deviations below it count as it. Games scale their numbers to [-1, 1] by the contract of
+godot-rl; to enlarge those that hardly vary yet would change what a policy does whenever they
+begin to."""
+
 
 class ObservationEncoder(nn.Module):
     """Numbers, normalised by running statistics, and behind them the features of pictures."""
@@ -54,7 +59,7 @@ class ObservationEncoder(nn.Module):
         self.columns = columns
         """Those that are no pictures."""
         self._all = len(columns) == at
-        self.normalizer = Normalizer(len(columns), samples)
+        self.normalizer = Normalizer(len(columns), samples, SMALLEST)
         self.size = len(columns) + features * len(self.pictures)
         """Features."""
 

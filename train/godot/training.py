@@ -29,6 +29,7 @@ from ambulo.policies.networks.kinds_policy import KindsPolicy, make_kinds_policy
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 from ambulo.train.godot.cloning import clone, cloning_csv
+from ambulo.train.godot.reward_scale import RewardScale
 from ambulo.train.godot.self_play import SelfPlayBatch, callbacks_of, has_teams
 from ambulo.train.shared.callbacks import Metrics
 from ambulo.train.shared.dagger import CriticFirst
@@ -134,8 +135,10 @@ class GodotTraining(RLTask[GameAgent]):
 
     def environment_callbacks(self) -> Sequence[BaseCallback]:
         """Return statistics, the pool of past selves, and what follows imitation."""
-        demos = self.config.training.demonstrations
+        demos, ppo = self.config.training.demonstrations, self.config.ppo
         beside = [ObservationStatistics(), *callbacks_of(self.batch)]
+        if ppo.normalize_returns:
+            beside.append(RewardScale(ppo.reward_scale))
         if demos.folder is not None:
             beside.append(CriticFirst(demos.critic_updates, self._all_envs))
         return beside

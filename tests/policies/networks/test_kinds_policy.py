@@ -117,3 +117,32 @@ def test_fresh_critics_know_nothing_of_value():
     rows = torch.randn(200, 31)
     rows[:, 0] = 0.0
     assert policy.predict_values(rows).abs().max() < 0.2
+
+
+def test_a_change_of_returns_leaves_values_in_units_of_the_game(policy):
+    torch.manual_seed(3)
+    seen = rows(40)
+    kinds, units = seen[:, 0], policy.return_sizes()
+    assert units.tolist() == [1.0, 1.0]
+    before = policy.predict_values(seen)[:, 0]
+    returns = torch.where(kinds == 0, 300.0 + 40.0 * torch.randn(40), torch.rand(40))
+    policy.observe_returns(torch.stack([kinds, returns], dim=1))
+    sizes = policy.return_sizes()
+    for index in (0, 1):
+        rms = returns[kinds == index].square().mean().sqrt()
+        torch.testing.assert_close(sizes[index], rms, rtol=1e-4, atol=0.0)
+    after = policy.predict_values(seen)[:, 0] * sizes[kinds.long()]
+    torch.testing.assert_close(after, before, rtol=1e-4, atol=1e-6)
+
+
+def test_only_numbers_beyond_size_one_are_scaled(policy):
+    seen = torch.zeros(400, row_size(KINDS))
+    seen[:, 0] = 1.0
+    seen[:, 1], seen[:, 2] = 50.0 * torch.randn(400), 0.1 * torch.randn(400)
+    policy.observe(seen)
+    encoder = policy.policies[1].mlp_extractor.encoder
+    spread = encoder(seen[:, 1:5]).std(dim=0)
+    torch.testing.assert_close(spread[0], torch.tensor(1.0), atol=0.02, rtol=0.0)
+    torch.testing.assert_close(spread[1], seen[:, 2].std())
+    sudden = torch.tensor([[0.0, 0.0, 1.0, 0.0]])  # what was always zero until now
+    assert encoder(sudden)[0, 2] == 1.0

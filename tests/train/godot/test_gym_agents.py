@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from ambulo.evaluate.game.demonstrations import FORMAT, read_demonstrations
 from ambulo.evaluate.game.engines import check_kinds
 from ambulo.evaluate.game.play import PolicyPlayer, RandomPlayer, play
 from ambulo.policies.agents.game import load_game, load_game_agent
+from ambulo.policies.files.model_file import save_model
+from ambulo.policies.kinds.game import RETURNS
 from ambulo.train.godot.self_play import SelfPlayBatch
 from ambulo.train.godot.training import GodotTraining
 from ambulo.train.shared.rl_run import RLRun
@@ -103,6 +106,39 @@ def test_equal_seeds_give_equal_weights(tmp_path):
         load_game(tmp_path / name / "final_model.zip").weights for name in "ab"
     )
     assert all((first[name] == second[name]).all() for name in first)
+
+
+def loud_cart() -> Any:
+    return gymnasium.wrappers.TransformReward(cart(), lambda reward: 1e3 * reward)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("units", [0, 8])
+def test_critics_learn_returns_of_one_size_whatever_the_units(tmp_path, units):
+    makers = {"cart": (3, loud_cart), "pendulum": (2, pendulum)}
+    config = TINY.override("network", recurrent=units, net_arch=(16, 16))
+    learner = trained(tmp_path / "run", config, makers).task.learner
+    sizes = learner.policy.return_sizes()
+    assert 2e3 < sizes[0] < 5e4
+    assert 2.0 < sizes[1] < 200.0
+    scale = np.repeat((1.0 / sizes).numpy(), [3, 2])
+    np.testing.assert_allclose(learner.reward_scale, scale, rtol=0.2)
+    rms = np.sqrt(np.mean(np.square(learner.rollout_buffer.returns), axis=0))
+    assert ((rms > 0.1) & (rms < 4.0)).all()
+
+
+@pytest.mark.integration
+def test_files_without_statistics_of_returns_load(tmp_path):
+    trained(tmp_path / "run", TINY)
+    file = tmp_path / "run" / "final_model.zip"
+    model = load_game(file)
+    weights = {n: w for n, w in model.weights.items() if not n.startswith(RETURNS)}
+    assert len(weights) == len(model.weights) - 6
+    save_model(tmp_path / "old.zip", replace(model, weights=weights))
+    old = load_game(tmp_path / "old.zip")
+    assert old.weights.keys() == model.weights.keys()
+    policy = load_game_agent(tmp_path / "old.zip").policy
+    assert policy.return_sizes().tolist() == [1.0, 1.0]
 
 
 @pytest.mark.slow

@@ -50,6 +50,8 @@ from ambulo.muscle.coupling import joint_coupling
 WINDOW, ITERATIONS = 20, 3
 """Control steps that are looked ahead, and most improvements before steps are taken. With one
 a body that shifts its weight from foot to foot falls, with three it stays within 5 cm."""
+WHOLE_ITERATIONS = 6
+"""Most improvements of a clip as a whole, of bodies that end far from it."""
 WORTH = 0.02
 """Part of the cost from which an improvement is followed by another."""
 SHARES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.0)
@@ -118,6 +120,8 @@ def fit(
         best = min(tried, key=lambda one: one.farthest)
         if best.farthest < near:
             break
+    if best.farthest >= ATTEMPTS[0][3]:
+        best.improve_whole(tell)
     return best.result(dofs)
 
 
@@ -168,6 +172,35 @@ class _Fit:
             progress(k // 4, self._count)
         if self._cycle:
             self.steps = (CYCLES * self.steps)[: self._count]
+        nothing = np.zeros((0, len(self._dofs)))
+        self._simulate(progress, nothing, commit, WINDOW, ITERATIONS)
+
+    def improve_whole(self, progress: Progress) -> None:
+        """Improve all offsets at once: the clip is one window.
+
+        Windows cannot see that a body which is too weak had better begin earlier.
+        """
+        self._simulate(
+            progress, self._offsets, self._count, self._count, WHOLE_ITERATIONS
+        )
+
+    def _simulate(
+        self,
+        progress: Progress,
+        offsets: Floats,
+        commit: int,
+        window: int,
+        iterations: int,
+    ) -> None:
+        """Simulate from the first control step with improved offsets, and take these.
+
+        Args:
+            progress: Called after each window.
+            offsets: Those that are known from the first control step on. Shape (H, U).
+            commit: Control steps that are taken of a window.
+            window: Control steps that are looked ahead.
+            iterations: Most improvements of a window.
+        """
         values, self._gains = regulate(self.steps, self._weights)
         first = self._on_clip(0)
         start(
@@ -177,16 +210,16 @@ class _Fit:
             first.qvel[None],
             first.torque[None],
         )
-        offsets = np.zeros((0, len(self._dofs)))
         taken: list[Floats] = []
         self._rows = [(first.qpos, first.qvel, first.torque)]
         self._aims = list(self._rows)
         for begin in range(0, self._count, commit):
-            length = min(WINDOW, self._count - begin)
+            length = min(window, self._count - begin)
             if fallen(self._body, self._table)[0]:
                 offsets = np.zeros((length, len(self._dofs)))
             else:
-                offsets = self._window(begin, length, offsets, values[begin + length])
+                end = values[begin + length]
+                offsets = self._window(begin, length, offsets, end, iterations)
             for k in range(begin, min(begin + commit, self._count)):
                 self._take(offsets[k - begin])
                 taken.append(offsets[k - begin])
@@ -221,7 +254,9 @@ class _Fit:
         """The clip's own state at the beginning of control step `k`."""
         return Knot.on(self._table, k * self._dt, len(self._dofs))
 
-    def _window(self, begin: int, length: int, offsets: Floats, end: Floats) -> Floats:
+    def _window(
+        self, begin: int, length: int, offsets: Floats, end: Floats, iterations: int
+    ) -> Floats:
         """Improved offsets of `length` control steps; `offsets` are known of the first."""
         state = self._body.state_dict()
         zeros = np.zeros((length, len(self._dofs)))
@@ -238,7 +273,7 @@ class _Fit:
             for _, row, used, _ in plans
         ]
         knots, deviation, offsets, _ = plans[int(np.nanargmin(costs))]
-        for _ in range(ITERATIONS):
+        for _ in range(iterations):
             steps = [self._step(begin + k, knot) for k, knot in enumerate(knots)]
             change, feedback = improve(steps, deviation, offsets, end, self._weights)
             less, tried = self._search(state, knots, change, feedback, end)

@@ -28,6 +28,7 @@ from ambulo.envs.reference.balance import (
     steps_along,
     window_cost,
 )
+from ambulo.envs.reference.clips.closing import CYCLES, closed, repeated
 from ambulo.envs.reference.clips.survival import (
     CLIP,
     CYCLE,
@@ -71,9 +72,6 @@ ATTEMPTS = (
 )
 """Factors on the differences that slopes are measured by, control steps that are taken at a
 time, costs, and the largest distance from the clip with which no other attempt is made, [m]."""
-
-CYCLES = 3
-"""Times that a cycle is repeated."""
 
 Progress = Callable[[int, int], None]
 """Called with control steps done and all."""
@@ -120,7 +118,7 @@ def fit(
         best = min(tried, key=lambda one: one.farthest)
         if best.farthest < near:
             break
-    if best.farthest >= ATTEMPTS[0][3]:
+    if best.farthest >= ATTEMPTS[0][3] and not table.periodic:
         best.improve_whole(tell)
     return best.result(dofs)
 
@@ -145,7 +143,7 @@ class _Fit:
         self._stride = table.stride
         if table.periodic:
             self._cycle = max(1, round(table.period / control_dt))
-            table = self._repeated(table)
+            table = repeated(table, character.model, self._cycle * control_dt)
         self._table = table
         self._count = int(table.period / control_dt + 1e-6)
         self._dofs: Ints = self._free[6:]
@@ -241,14 +239,6 @@ class _Fit:
         return CharacterSimulation(
             self._character, count, substeps=self._substeps, threads=0
         )
-
-    def _repeated(self, cycle: ReferenceTable) -> ReferenceTable:
-        """A cycle of a whole number of control steps, `CYCLES` times, as a clip."""
-        period, dt = self._cycle * self._dt, float(self._character.model.opt.timestep)
-        rate = cycle.period / period
-        cycle = replace(cycle, period=period, qvel=rate * cycle.qvel)
-        steps = CYCLES * self._cycle * self._substeps
-        return cycle.as_clip(dt * np.arange(steps + 1), self._character.model)
 
     def _on_clip(self, k: int) -> Knot:
         """The clip's own state at the beginning of control step `k`."""
@@ -410,7 +400,12 @@ class _Fit:
         if self._cycle:
             first = CYCLES // 2 * self._cycle
             own = own[first : first + self._cycle]
-            table, gap = self._closed(first * self._substeps)
+            rows = slice(first * self._substeps, None)
+            whole = _table(self._cycle * self._dt, self._rows[rows])
+            steps = self._cycle * self._substeps
+            table, gap = closed(
+                whole, steps, self._stride, self._body.tangent, self._coupling
+            )
         else:
             period = self._count * self._dt
             table = _table(period, self._rows)
@@ -427,26 +422,6 @@ class _Fit:
             self._character, table, slopes, dofs, self._dt, trial
         )
         return Fitted(table, controller, self._offsets, gap)
-
-    def _closed(self, first: int) -> tuple[ReferenceTable, float]:
-        """The cycle that begins at row `first`, its gap closed evenly along it, and the gap."""
-        count = self._cycle * self._substeps
-        whole = _table(1.0, self._rows[first : first + count + 1])
-        tangent, qpos, qvel = self._body.tangent, whole.qpos, whole.qvel
-        qpos[:, :3] -= CYCLES // 2 * self._stride
-        qpos[-1, :3] -= self._stride
-        gap = tangent.difference(qpos[-1:].copy(), qpos[:1].copy())
-        share = (np.arange(count) / count - 0.5)[:, None]
-        closed = self._coupling.closed(tangent.moved(qpos[:-1], -share * gap))
-        rate = qvel[:-1] - share * (qvel[-1] - qvel[0])
-        table = ReferenceTable(
-            self._cycle * self._dt,
-            self._stride,
-            closed,
-            self._coupling.closed_velocity(closed, rate),
-            whole.torque[:-1],
-        )
-        return table, float(np.sqrt(np.square(gap).mean()))
 
 
 def _table(period: float, rows: list[tuple[Floats, Floats, Floats]]) -> ReferenceTable:

@@ -28,6 +28,7 @@ from ambulo.envs.reference.balance import (
     steps_along,
     window_cost,
 )
+from ambulo.envs.reference.clips.closing import CYCLES, closed, repeated
 from ambulo.envs.reference.clips.survival import (
     CLIP,
     CYCLE,
@@ -50,6 +51,8 @@ from ambulo.muscle.coupling import joint_coupling
 WINDOW, ITERATIONS = 20, 3
 """Control steps that are looked ahead, and most improvements before steps are taken. With one
 a body that shifts its weight from foot to foot falls, with three it stays within 5 cm."""
+WHOLE_ITERATIONS = 6
+"""Most improvements of a clip as a whole, of bodies that end far from it."""
 WORTH = 0.02
 """Part of the cost from which an improvement is followed by another."""
 SHARES = (1.0, 0.7, 0.4, 0.2, 0.1, 0.0)
@@ -69,9 +72,6 @@ ATTEMPTS = (
 )
 """Factors on the differences that slopes are measured by, control steps that are taken at a
 time, costs, and the largest distance from the clip with which no other attempt is made, [m]."""
-
-CYCLES = 3
-"""Times that a cycle is repeated."""
 
 Progress = Callable[[int, int], None]
 """Called with control steps done and all."""
@@ -118,6 +118,8 @@ def fit(
         best = min(tried, key=lambda one: one.farthest)
         if best.farthest < near:
             break
+    if best.farthest >= ATTEMPTS[0][3] and not table.periodic:
+        best.improve_whole(tell)
     return best.result(dofs)
 
 
@@ -141,7 +143,7 @@ class _Fit:
         self._stride = table.stride
         if table.periodic:
             self._cycle = max(1, round(table.period / control_dt))
-            table = self._repeated(table)
+            table = repeated(table, character.model, self._cycle * control_dt)
         self._table = table
         self._count = int(table.period / control_dt + 1e-6)
         self._dofs: Ints = self._free[6:]
@@ -168,6 +170,35 @@ class _Fit:
             progress(k // 4, self._count)
         if self._cycle:
             self.steps = (CYCLES * self.steps)[: self._count]
+        nothing = np.zeros((0, len(self._dofs)))
+        self._simulate(progress, nothing, commit, WINDOW, ITERATIONS)
+
+    def improve_whole(self, progress: Progress) -> None:
+        """Improve all offsets at once: the clip is one window.
+
+        Windows cannot see that a body which is too weak had better begin earlier.
+        """
+        self._simulate(
+            progress, self._offsets, self._count, self._count, WHOLE_ITERATIONS
+        )
+
+    def _simulate(
+        self,
+        progress: Progress,
+        offsets: Floats,
+        commit: int,
+        window: int,
+        iterations: int,
+    ) -> None:
+        """Simulate from the first control step with improved offsets, and take these.
+
+        Args:
+            progress: Called after each window.
+            offsets: Those that are known from the first control step on. Shape (H, U).
+            commit: Control steps that are taken of a window.
+            window: Control steps that are looked ahead.
+            iterations: Most improvements of a window.
+        """
         values, self._gains = regulate(self.steps, self._weights)
         first = self._on_clip(0)
         start(
@@ -177,16 +208,16 @@ class _Fit:
             first.qvel[None],
             first.torque[None],
         )
-        offsets = np.zeros((0, len(self._dofs)))
         taken: list[Floats] = []
         self._rows = [(first.qpos, first.qvel, first.torque)]
         self._aims = list(self._rows)
         for begin in range(0, self._count, commit):
-            length = min(WINDOW, self._count - begin)
+            length = min(window, self._count - begin)
             if fallen(self._body, self._table)[0]:
                 offsets = np.zeros((length, len(self._dofs)))
             else:
-                offsets = self._window(begin, length, offsets, values[begin + length])
+                end = values[begin + length]
+                offsets = self._window(begin, length, offsets, end, iterations)
             for k in range(begin, min(begin + commit, self._count)):
                 self._take(offsets[k - begin])
                 taken.append(offsets[k - begin])
@@ -209,19 +240,13 @@ class _Fit:
             self._character, count, substeps=self._substeps, threads=0
         )
 
-    def _repeated(self, cycle: ReferenceTable) -> ReferenceTable:
-        """A cycle of a whole number of control steps, `CYCLES` times, as a clip."""
-        period, dt = self._cycle * self._dt, float(self._character.model.opt.timestep)
-        rate = cycle.period / period
-        cycle = replace(cycle, period=period, qvel=rate * cycle.qvel)
-        steps = CYCLES * self._cycle * self._substeps
-        return cycle.as_clip(dt * np.arange(steps + 1), self._character.model)
-
     def _on_clip(self, k: int) -> Knot:
         """The clip's own state at the beginning of control step `k`."""
         return Knot.on(self._table, k * self._dt, len(self._dofs))
 
-    def _window(self, begin: int, length: int, offsets: Floats, end: Floats) -> Floats:
+    def _window(
+        self, begin: int, length: int, offsets: Floats, end: Floats, iterations: int
+    ) -> Floats:
         """Improved offsets of `length` control steps; `offsets` are known of the first."""
         state = self._body.state_dict()
         zeros = np.zeros((length, len(self._dofs)))
@@ -238,7 +263,7 @@ class _Fit:
             for _, row, used, _ in plans
         ]
         knots, deviation, offsets, _ = plans[int(np.nanargmin(costs))]
-        for _ in range(ITERATIONS):
+        for _ in range(iterations):
             steps = [self._step(begin + k, knot) for k, knot in enumerate(knots)]
             change, feedback = improve(steps, deviation, offsets, end, self._weights)
             less, tried = self._search(state, knots, change, feedback, end)
@@ -375,7 +400,12 @@ class _Fit:
         if self._cycle:
             first = CYCLES // 2 * self._cycle
             own = own[first : first + self._cycle]
-            table, gap = self._closed(first * self._substeps)
+            rows = slice(first * self._substeps, None)
+            whole = _table(self._cycle * self._dt, self._rows[rows])
+            steps = self._cycle * self._substeps
+            table, gap = closed(
+                whole, steps, self._stride, self._body.tangent, self._coupling
+            )
         else:
             period = self._count * self._dt
             table = _table(period, self._rows)
@@ -392,26 +422,6 @@ class _Fit:
             self._character, table, slopes, dofs, self._dt, trial
         )
         return Fitted(table, controller, self._offsets, gap)
-
-    def _closed(self, first: int) -> tuple[ReferenceTable, float]:
-        """The cycle that begins at row `first`, its gap closed evenly along it, and the gap."""
-        count = self._cycle * self._substeps
-        whole = _table(1.0, self._rows[first : first + count + 1])
-        tangent, qpos, qvel = self._body.tangent, whole.qpos, whole.qvel
-        qpos[:, :3] -= CYCLES // 2 * self._stride
-        qpos[-1, :3] -= self._stride
-        gap = tangent.difference(qpos[-1:].copy(), qpos[:1].copy())
-        share = (np.arange(count) / count - 0.5)[:, None]
-        closed = self._coupling.closed(tangent.moved(qpos[:-1], -share * gap))
-        rate = qvel[:-1] - share * (qvel[-1] - qvel[0])
-        table = ReferenceTable(
-            self._cycle * self._dt,
-            self._stride,
-            closed,
-            self._coupling.closed_velocity(closed, rate),
-            whole.torque[:-1],
-        )
-        return table, float(np.sqrt(np.square(gap).mean()))
 
 
 def _table(period: float, rows: list[tuple[Floats, Floats, Floats]]) -> ReferenceTable:

@@ -7,9 +7,9 @@ folder is a preset; there is no other list.
 from __future__ import annotations
 
 import json
+import pkgutil
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from importlib import import_module
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 

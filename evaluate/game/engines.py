@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ambulo.common.run_folder import RunFolder
 from ambulo.configs.agent_spec import AgentSpec
+from ambulo.configs.base import load_json
+from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.errors import AmbuloError, ConfigError, ModelFileError
 from ambulo.configs.godot import GameConfig, GodotConfig
 from ambulo.envs.godot.agents.game import Game, GameStep

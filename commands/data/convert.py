@@ -50,7 +50,7 @@ class Conversion:
     def motion(self, path: Path) -> tuple[Motion, list[str]]:
         """The converted motion of the file `path`, and remarks on it: faults first."""
         flags = self.flags
-        source, remarks = flags.source(path), list[str]()
+        source, remarks = flags.read(path), list[str]()
         notes = source.notes
         motion = at_speed(source.motion, flags.speed)
         frames = frames_of(motion, flags.frames)

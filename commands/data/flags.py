@@ -169,7 +169,7 @@ class ReadingFlags(SourceFlags, MapFlags):
         """Rest pose without the flag."""
         return "file"
 
-    def source(self, path: Path) -> Source:
+    def read(self, path: Path) -> Source:
         """Return the motion in `path`, and assumptions that the file does not state.
 
         Raises:

@@ -122,7 +122,7 @@ def info(flags: InfoFlags) -> int:
             bad.append(str(error))
             print_error(error)
     if flags.save_map is not None:
-        skeleton = flags.source(path).motion.skeleton
+        skeleton = flags.read(path).motion.skeleton
         write_roles(flags.save_map, roles_file(map_of(skeleton), skeleton.joints))
     if flags.json is not None:
         data = {"files": [asdict(info) for info in result], "errors": bad}
@@ -141,7 +141,7 @@ def describe(path: Path, flags: ReadingFlags | None = None) -> MotionInfo:
         AmbuloError: it cannot be used.
     """
     flags = flags or ReadingFlags()
-    source = flags.source(path)
+    source = flags.read(path)
     motion = source.motion
     made_up = tpose_frames(motion)
     recorded = motion[made_up:]

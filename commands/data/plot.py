@@ -30,7 +30,7 @@ def plot(flags: PlotFlags) -> int:
         sheet = resolve_path(flags.out or f"{source.stem}.png")
         check_parent(str(sheet))
     films = [resolve_path(film) for film in (flags.gif, flags.mp4) if film is not None]
-    motion = flags.source(source).logged()
+    motion = flags.read(source).logged()
     chosen = None
     if flags.is_part:
         chosen = _chosen(motion, flags.frames, cycle=flags.cycle)

@@ -21,7 +21,7 @@ def validate(flags: ValidateFlags) -> int:
     bad = 0
     for file in shown_progress(files):
         try:
-            source = flags.source(file)
+            source = flags.read(file)
         except AmbuloError as error:
             if strict:
                 raise

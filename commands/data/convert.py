@@ -25,9 +25,11 @@ from ambulo.configs.errors import (
     MotionFileError,
 )
 from ambulo.motion.analysis import movement_text
-from ambulo.motion.formats.files import WRITTEN, write_motion
+from ambulo.motion.formats.axes import CMU_AXES, Axes
+from ambulo.motion.formats.files import WRITTEN, names_motion, write_motion
 from ambulo.motion.motion import Motion
 from ambulo.motion.operations import at_speed, frames_of
+from ambulo.motion.retargeting.source import target_in
 from ambulo.motion.skeleton import Skeleton
 from ambulo.train.shared.jobs import workers_of
 
@@ -46,6 +48,8 @@ class Conversion:
     """How files are read, and frames, speed, rate, filter and units."""
     skeleton: Skeleton | None
     """Target of retargeting; None: none."""
+    axes: Axes = CMU_AXES
+    """Axes of the new files: those of the file of the target, if it has one."""
 
     def motion(self, path: Path) -> tuple[Motion, list[str]]:
         """The converted motion of the file `path`, and remarks on it: faults first."""
@@ -95,7 +99,7 @@ class Conversion:
             raise MotionError(f"{target}: a file is not converted into itself")
         refuse_existing(written_files(target), force=force)
         motion, remarks = self.motion(source)
-        write_motion(target, motion, units=self.flags.out_units)
+        write_motion(target, motion, units=self.flags.out_units, axes=self.axes)
         done = (
             f"{source} -> {target}: {len(motion)} frames, "
             f"{len(motion.skeleton)} joints, {motion.fps:.6g} fps"
@@ -173,12 +177,13 @@ def convert(flags: ConvertFlags) -> int:
 
 def conversion_of(flags: ConvertFlags) -> Conversion:
     """Return the operations applied to every motion."""
-    skeleton = None
-    if flags.skeleton is not None:
-        from ambulo.envs.characters.registry import skeleton_of
+    if flags.skeleton is None:
+        return Conversion(flags, None)
+    if names_motion(flags.skeleton):
+        return Conversion(flags, *target_in(flags.skeleton))
+    from ambulo.envs.characters.registry import skeleton_of
 
-        skeleton = skeleton_of(flags.skeleton)
-    return Conversion(flags, skeleton)
+    return Conversion(flags, skeleton_of(flags.skeleton))
 
 
 def _folder(

@@ -208,8 +208,8 @@ class ConvertFlags(WorkerFlags, ReadingFlags):
     cutoff: Annotated[Rate | None, Arg("HZ", names=("--filter",))] = None
     """zero-phase low-pass with this cut-off, such as 10 (default: none)"""
     skeleton: Annotated[str | None, Arg("NAME")] = None
-    """retarget to human23, ik23, cmu31, daz43, or a body of your own (.xml, .urdf; default:
-    keep the skeleton)"""
+    """retarget to human23, ik23, cmu31, daz43, a body of your own (.xml, .urdf), or the
+    skeleton of a motion file (.bvh, .glb, ...; default: keep the skeleton)"""
     fit_lengths: bool = False
     """give that skeleton the lengths of the source's limbs"""
     keep_feet: bool = False

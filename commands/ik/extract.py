@@ -8,6 +8,7 @@ import numpy as np
 
 from ambulo.commands.ik.flags import ExtractFlags
 from ambulo.common.console import shown
+from ambulo.common.files import refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import IKError
 from ambulo.ik.data.extract import FAR, Extraction, extract
@@ -19,6 +20,8 @@ from ambulo.train.shared.jobs import workers_of
 
 def extract_poses(flags: ExtractFlags) -> int:
     """Extract poses."""
+    target = resolve_path(flags.out)
+    refuse_existing([target], force=flags.force)
     rig = load_rig(flags.rig)
     folders = [resolve_path(folder) for folder in flags.motions]
     clips, errors = scan_clips(folders, flags.strict, check=False)
@@ -31,7 +34,6 @@ def extract_poses(flags: ExtractFlags) -> int:
         apply=workers_of(flags, [clip.path for clip in clips[:1]]).in_order,
     )  # fmt: skip
     unique = check_poses(result.data, rig, flags.least)
-    target = resolve_path(flags.out)
     save_poses(target, result.data)
     print(described(result, unique))
     stiff = still_joints(rig, result.data.pose)

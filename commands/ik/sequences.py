@@ -6,6 +6,7 @@ import sys
 
 from ambulo.commands.ik.flags import SequencesFlags
 from ambulo.common.console import shown
+from ambulo.common.files import refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, IKError
 from ambulo.ik.data.sequences import (
@@ -20,6 +21,8 @@ from ambulo.train.shared.jobs import workers_of
 
 def sequences(flags: SequencesFlags) -> int:
     """Extract sequences."""
+    target = resolve_path(flags.out)
+    refuse_existing([target], force=flags.force)
     folders = [resolve_path(folder) for folder in flags.motions]
     clips, errors = scan_clips(folders, check=False)
     people = {clip.subject for clip in clips}
@@ -36,7 +39,6 @@ def sequences(flags: SequencesFlags) -> int:
         rest_pose=flags.rest_pose or "auto",
         apply=workers_of(flags, [clip.path for clip in clips[:1]]).in_order,
     )  # fmt: skip
-    target = resolve_path(flags.out)
     save_sequences(target, data)
     print(described(data, report))
     for error in dict.fromkeys(map(str, (*errors, *report.errors))):

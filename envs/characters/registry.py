@@ -15,6 +15,8 @@ from ambulo.envs.characters.character import Character, human23
 from ambulo.envs.characters.human23 import human23_spec
 from ambulo.envs.characters.own.reading import is_own
 from ambulo.envs.characters.own.record import character_of
+from ambulo.motion.formats.files import names_motion
+from ambulo.motion.retargeting.source import target_in
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import SKELETONS, load_skeleton
 
@@ -111,12 +113,15 @@ def check_character(name: str) -> None:
 
 
 def skeleton_of(name: str) -> Skeleton:
-    """The skeleton `name`: a canonical one, or that of a body of the user's.
+    """The skeleton `name`: a canonical one, or that of a user's body or motion file.
 
     Raises:
         SkeletonError: No such skeleton, and no body either.
         ConfigError: A body that cannot be used.
+        MotionFileError: A motion file that cannot be read.
     """
+    if names_motion(name):
+        return target_in(name)[0]
     if name in SKELETONS or not is_own(name):
         return load_skeleton(name)
     return load_character(name).skeleton

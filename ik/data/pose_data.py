@@ -182,16 +182,20 @@ def dead_columns(inputs: Singles) -> list[str]:
     ]
 
 
-def check_poses(data: PoseData, rig: Rig, least: int = MIN_UNIQUE) -> int:
+def check_poses(
+    data: PoseData, rig: Rig, least: int = MIN_UNIQUE, part: str = ""
+) -> int:
     """Return the number of unique poses; `IKError` if `data` is unfit for training.
+
+    `part` names it in errors, such as "in the training part: ".
 
     Refused are too few unique poses, and inputs that never change (dead columns), by name.
     """
     unique = unique_poses(rig, data.pose) if len(data) else np.zeros(0, np.int64)
     if len(unique) < least:
         raise IKError(
-            f"{len(data)} poses, but only {len(unique)} are unique (joints within "
-            f"{100 * GRID:g} cm are one pose); at least {least} are needed"
+            f"{part}{len(data)} poses, {len(unique)} of them unique (joints within "
+            f"{100 * GRID:g} cm are one pose); at least {least} unique ones are needed"
         )
     dead = dead_columns(network_input(rig, Targets.of_pose(rig, data.pose)))
     if dead:
@@ -219,6 +223,8 @@ def load_poses(path: str | Path) -> PoseData:
             "frame": (count,), "contacts": (count, 2),
         }  # fmt: skip
 
+    if Path(path).suffix.lower() != ".npz":
+        raise IKError(f"{path}: expected poses (.npz), as `ambulo ik extract` makes them")
     header, arrays = load_arrays(path, PoseHeader, "poses", _TYPES, shapes)
     clip = arrays["clip"]
     if len(clip) and not (clip.min() >= 0 and clip.max() < len(header.clips)):

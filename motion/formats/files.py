@@ -142,6 +142,11 @@ def write_motion(
         raise _wrong_ending(file, WRITTEN)
 
 
+def names_motion(name: str) -> bool:
+    """Whether `name` ends like a file that can only be a motion: not .txt or .json."""
+    return name.lower().endswith((*WRITTEN, *GLTF))
+
+
 def find_motions(folder: str | os.PathLike[str]) -> list[Path]:
     """All motion files in `folder` and below it, sorted.
 

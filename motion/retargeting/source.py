@@ -34,6 +34,7 @@ from ambulo.motion.retargeting.source_roles import knee_bends, with_roles
 from ambulo.motion.retargeting.standing import standing_fault
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_from_matrix, quat_multiply, quat_rotate
+from ambulo.motion.skeleton import Skeleton
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +52,8 @@ class Source:
     """The motion, Z up, its rest pose a standing body."""
     notes: tuple[str, ...]
     """Choices that the file does not determine: axes, rest pose; empty without any."""
+    axes: Axes = OUR_AXES
+    """Up and forward direction of its file."""
 
     @property
     def note(self) -> str:
@@ -90,8 +93,8 @@ def prepared(
     motion, found = with_roles(motion)
     roles = roles_of(motion.skeleton)
     if any(role not in roles for role in NEEDED):
-        return Source(motion, ())  # retargeting names the missing ones
-    notes = list(found)
+        return Source(motion, (), file_axes)  # retargeting names the missing ones
+    notes, read = list(found), np.eye(3)
     if axes == "auto":
         up = DIRECTIONS[0]
         try:
@@ -102,18 +105,20 @@ def prepared(
         if up[2] < 1.0:
             letter = _letter(file_axes.to_file(up))
             matrix = parse_axes(f"{letter}-up").matrix @ file_axes.matrix.T
-            motion = _turned(motion, _facing(motion, roles, matrix))
+            read = _facing(motion, roles, matrix)
             notes.append(f"axes: {letter} is up, as the motion shows")
     else:
         matrix = parse_axes(axes).matrix @ file_axes.matrix.T
         if axes.lower().endswith("-up") and matrix[2, 2] < 1.0:
             matrix = _facing(motion, roles, matrix)
-        motion = _turned(motion, matrix)
+        read = matrix
+    motion = _turned(motion, read)
+    axes_found = Axes(*(_letter(row) for row in (read @ file_axes.matrix)[[2, 0]]))
     if rest_pose == "file":
-        return Source(motion, tuple(notes))
+        return Source(motion, tuple(notes), axes_found)
     _check_sides(motion, roles)
     done = with_rest_pose(motion, roles, rest_pose)
-    return Source(done.motion, (*notes, done.note) if done.note else tuple(notes))
+    return Source(done.motion, tuple(notes), axes_found).noted(done.note)
 
 
 def read_source(
@@ -168,8 +173,21 @@ def read_source(
             raise MotionFileError(file, 0, fault)
         source = source.noted(fault)
     if drop_tpose:
-        return Source(without_tpose(source.motion), source.notes)
+        return replace(source, motion=without_tpose(source.motion))
     return source
+
+
+def target_in(path: str | os.PathLike[str]) -> tuple[Skeleton, Axes]:
+    """Return the skeleton of a motion file as a target, and the axes to write it with.
+
+    Its offsets are those of the file, unless its rest pose is no standing body.
+
+    Raises:
+        MotionFileError: As for `read_source`.
+    """
+    axes = read_source(path).axes
+    motion = prepared(read_unlogged(path, axes=axes), file_axes=axes).motion
+    return motion.skeleton, CMU_AXES if axes == OUR_AXES else axes
 
 
 def unit_fault(

@@ -278,7 +278,7 @@ def write_motion(
 
 def retarget(
     motion: Motion,
-    target: str | Skeleton,
+    target: str | Skeleton | Motion,
     *,
     fit_lengths: bool = False,
     refine: bool = True,
@@ -290,8 +290,8 @@ def retarget(
 
     Args:
         motion: A motion of any skeleton whose joints have roles.
-        target: The skeleton, the name of one of ours, such as "human23", or a body of your own,
-            such as "my_robot.urdf".
+        target: The skeleton, the name of one of ours, such as "human23", a body of your own,
+            such as "my_robot.urdf", or the skeleton of a motion or of its file, "rig.bvh".
         fit_lengths: Give the target the lengths of the source's segments first.
         refine: Refine by least squares; without it hinges cut off and feet slide a bit.
         ground: Set feet on level ground; without it they stay where the source has them.
@@ -313,10 +313,16 @@ def retarget(
     from dataclasses import replace
 
     from ambulo.envs.characters.registry import skeleton_of
+    from ambulo.motion.motion import Motion as Clip
     from ambulo.motion.retargeting.retarget import retarget as on
     from ambulo.motion.retargeting.source import prepared
 
-    skeleton = skeleton_of(target) if isinstance(target, str) else target
+    if isinstance(target, str):
+        skeleton = skeleton_of(target)
+    elif isinstance(target, Clip):
+        skeleton = prepared(target).motion.skeleton
+    else:
+        skeleton = target
     source = prepared(motion, axes, rest_pose)
     done = on(source, skeleton, fit_lengths=fit_lengths, refine=refine, ground=ground)
     replace(source, notes=done.notes).logged()

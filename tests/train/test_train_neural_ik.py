@@ -195,7 +195,7 @@ def test_poor_data_is_refused(
     poses = _fixtures.make_poses()
     save_poses(data, frozen(poses, slice(0, 23)))
     assert train([*command, "--fresh", "--run-name", "a"]) == 2
-    assert "are unique" in capsys.readouterr().err
+    assert "of them unique" in capsys.readouterr().err
     save_poses(data, frozen(poses, slice(0, 7)))
     assert train([*command, "--fresh", "--run-name", "a"]) == 2
     assert "dead inputs" in capsys.readouterr().err

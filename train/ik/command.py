@@ -90,7 +90,13 @@ train_neural_ik --resume runs/own_0_20260101-120000
         data = load_poses(config.data)
         rig = load_rig(data.header.rig)
         parts = split_poses(data, config)
-        unique = check_poses(parts["train"], rig, config.dataset.least)
+        unique = check_poses(
+            parts["train"],
+            rig,
+            config.dataset.least,
+            f"{config.data}: in the part for training (of {len(data)}; the others validate "
+            "and test): ",
+        )
         people = {name: sorted(set(p.subjects.tolist())) for name, p in parts.items()}
         whole = parts_are_people(data, config)
         by = "people" if whole else "recordings, as there are fewer than three people"

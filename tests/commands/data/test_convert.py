@@ -9,6 +9,7 @@ import pytest
 from fixtures.exits import refusal
 
 from ambulo import cli
+from ambulo.motion.formats.axes import Axes
 from ambulo.motion.formats.files import read_motion, write_motion
 from ambulo.motion.kinematics import joint_positions
 from ambulo.motion.motion import Motion
@@ -85,6 +86,26 @@ def test_rate_and_skeleton_are_changed(
     motion = read_motion(out)
     assert (motion.fps, len(motion), motion.skeleton.name) == (25.0, 13, "human23")
     assert "retargeted: joints " in capsys.readouterr().out
+
+
+def test_a_rig_in_a_file_gets_the_motion_and_keeps_its_own_offsets(
+    tmp_path: Path, clips: Path, walk_motion: Walk
+) -> None:
+    """Z up, other names, no skeleton of the suite: the hierarchy comes back as it was."""
+    walk = walk_motion()
+    names = [f"bone_{name.lower()}" for name in walk.skeleton.joints]
+    rig = walk.replace(skeleton=walk.skeleton.replace(joints=tuple(names)))
+    write_motion(tmp_path / "rig.bvh", rig, axes=Axes("Z", "-Y"))
+    out = tmp_path / "out.bvh"
+    assert convert(clips / "a.bvh", out, "--skeleton", tmp_path / "rig.bvh") == 0
+    given, got = (
+        (tmp_path / name).read_text().partition("MOTION")[0].split()
+        for name in ("rig.bvh", "out.bvh")
+    )
+    assert got == given
+    again = read_motion(out, axes=Axes("Z", "-Y"))
+    height = joint_positions(again)[:, again.skeleton.index("bone_head"), 2]
+    assert 1.3 < height.min() and height.max() < 1.9
 
 
 def test_frames_are_cut_and_told(

@@ -85,7 +85,7 @@ def test_equal_poses_are_one(rig: Rig) -> None:
 
 
 def test_one_pose_many_times_is_refused(rig: Rig) -> None:
-    with pytest.raises(IKError, match=r"40 poses, but only 1 are unique.*at least 30"):
+    with pytest.raises(IKError, match=r"40 poses, 1 of them unique.*at least 30"):
         check_poses(make(rig, size=0.0), rig, least=30)
     assert check_poses(make(rig), rig, least=30) == 40
 

@@ -13,6 +13,7 @@ flags are in a module of their own, whose `Command` names the function as text.
 from __future__ import annotations
 
 import argparse
+import difflib
 import functools
 import inspect
 import shlex
@@ -218,7 +219,10 @@ class CommandLine(Generic[Given]):
         if any(argument.name == "rest" for argument in arguments_of(self.flags)):
             values["rest"] = rest
         elif rest:
-            parser.error(f"unrecognized arguments: {' '.join(rest)}")
+            known = [*parser._option_string_actions]
+            close = difflib.get_close_matches(rest[0], known, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return self.flags(**checked(self.flags, values))
 
 

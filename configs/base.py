@@ -207,7 +207,11 @@ def error_line(error: ValidationError) -> str:
     key = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in parts)
     key = key.removeprefix(".") or "the top level"
     if unknown:
-        return f"unknown key '{key}'{problem['ctx']['hint']}"
+        group = key[: key.rindex(problem["ctx"]["key"])]
+        hint = problem["ctx"]["hint"].replace(
+            "did you mean '", f"did you mean '{group}"
+        )
+        return f"unknown key '{key}'{hint}"
     rule = problem["msg"].removeprefix("Value error, ").replace(" after validation", "")
     rule = (rule[:1].lower() + rule[1:]).replace("input should be ", "must be ")
     rule = rule.replace("tuple", "list")  # JSON has no tuples

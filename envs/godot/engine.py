@@ -15,7 +15,13 @@ from typing import Self
 
 from ambulo.envs.godot.errors import BridgeFault, EngineDied, Rejected
 from ambulo.envs.godot.launcher import dying_with_us, end_group
-from ambulo.envs.godot.locate import PACK, check_scene, import_project, is_program
+from ambulo.envs.godot.locate import (
+    JOLT,
+    PACK,
+    check_scene,
+    import_project,
+    is_program,
+)
 from ambulo.envs.godot.settings import environment_token
 from ambulo.envs.godot.transport import HttpConnection
 
@@ -91,7 +97,10 @@ class EngineProcess:
         """
         opened = scene if game is None else game
         if opened is not None:
-            check_scene(project, "" if opened == MAIN_SCENE else opened)
+            physics = JOLT if game is None else ""
+            check_scene(
+                project, "" if opened == MAIN_SCENE else opened, physics=physics
+            )
         self._scene = opened
         import_project(engine, project)
         self.log_file, self.port = log_file, port

@@ -7,6 +7,7 @@ import errno
 import functools
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -36,6 +37,8 @@ _SOURCES = (
     ".gd", ".tscn", ".tres", ".cfg", ".godot", ".svg", ".scn", ".res", ".glb", ".gltf",
     ".obj", ".fbx", ".blend", ".png", ".jpg", ".gdshader",
 )  # fmt: skip
+JOLT = "Jolt Physics"
+"""3D physics of projects whose scenes are worlds; games of their own agents have any."""
 ADD_ON = Path("addons", "ambulo_rl")
 """Folder of the add-on in a project."""
 PACK = ".pck"
@@ -181,10 +184,11 @@ def is_program(project: Path) -> bool:
     return project.is_file() and project.suffix != PACK
 
 
-def check_scene(project: Path, scene: str) -> None:
+def check_scene(project: Path, scene: str, *, physics: str = "") -> None:
     """Refuse a scene that is not in `project`, or a project without the add-on.
 
     What an exported game holds is not looked for; no `scene` ("") is in every project.
+    `physics` is the engine of 3D physics that the project must name; "": any.
 
     Raises:
         BridgeError: with what is missing, and where it must be.
@@ -195,6 +199,11 @@ def check_scene(project: Path, scene: str) -> None:
         raise BridgeError(
             f"{project}: has no add-on: copy godot/{ADD_ON} of the checkout to "
             f"{project / ADD_ON}"
+        )
+    lines = (project / "project.godot").read_text("utf-8", "replace").splitlines()
+    if physics and f'3d/physics_engine="{physics}"' not in lines:
+        raise BridgeError(
+            f"{project}: set Project Settings > Physics > 3D > Physics Engine to {physics}"
         )
     file = project / scene.removeprefix("res://")
     if scene and not file.is_file():
@@ -248,7 +257,8 @@ def _run_import(engine: Path, project: Path, lock: int) -> None:
             code = process.wait(IMPORT_TIMEOUT)
         except subprocess.TimeoutExpired:
             raise BridgeError(
-                f"{project}: was not imported within {IMPORT_TIMEOUT:g} s"
+                f"{project}: was not imported within {IMPORT_TIMEOUT:g} s; import it once "
+                f"by hand: {shlex.join(arguments)}"
             ) from None
         finally:
             end_group(process)  # when it takes too long, or we are interrupted

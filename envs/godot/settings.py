@@ -10,6 +10,7 @@ from ambulo.configs.errors import BridgeError
 from ambulo.configs.vr import NavigationEnvironmentConfig
 from ambulo.envs.godot.errors import BridgeFault
 from ambulo.envs.godot.locate import (
+    JOLT,
     check_scene,
     check_version,
     find_engine,
@@ -77,7 +78,7 @@ def check_engines(config: NavigationEnvironmentConfig) -> None:
     if settings.url is None:
         project = find_project(settings.project)
         if settings.scene is not None:
-            check_scene(project, settings.scene)
+            check_scene(project, settings.scene, physics=JOLT)
         check_version(find_engine(settings.binary))
         return
     host, port = address_of(settings.url)

@@ -224,7 +224,9 @@ def load_poses(path: str | Path) -> PoseData:
         }  # fmt: skip
 
     if Path(path).suffix.lower() != ".npz":
-        raise IKError(f"{path}: expected poses (.npz), as `ambulo ik extract` makes them")
+        raise IKError(
+            f"{path}: expected poses (.npz), as `ambulo ik extract` makes them"
+        )
     header, arrays = load_arrays(path, PoseHeader, "poses", _TYPES, shapes)
     clip = arrays["clip"]
     if len(clip) and not (clip.min() >= 0 and clip.max() < len(header.clips)):

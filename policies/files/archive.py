@@ -106,7 +106,7 @@ class Archive(Mapping[str, bytes]):
         except _BROKEN as error:
             reason = str(error) or type(error).__name__
             raise ModelFileError(
-                f"{self.source}: truncated, damaged or not a zip file ({reason})"
+                f"{self.source}: truncated, damaged or no model file ({reason})"
             ) from None
 
 

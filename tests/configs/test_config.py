@@ -70,7 +70,7 @@ def test_a_configuration_survives_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ({"ppo": {"lerning_rate": 1}}, ["ppo.lerning_rate", "'learning_rate'"]),
+        ({"ppo": {"lerning_rate": 1}}, ["ppo.lerning_rate", "'ppo.learning_rate'"]),
         ({"pppo": {}}, ["'pppo'", "'ppo'"]),
         (
             {"training": {"curriculum_stages": [{"nom": "x"}]}},

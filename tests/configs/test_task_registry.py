@@ -66,7 +66,10 @@ def test_a_file_is_a_task_with_settings_of_its_own(hop_file: Path) -> None:
     ("own", "error"),
     [
         ({"height": 3}, "test: own.height = 3: must be less than or equal to 2"),
-        ({"heihgt": 1}, r"test: unknown key 'own.heihgt' \(did you mean 'height'\?\)"),
+        (
+            {"heihgt": 1},
+            r"test: unknown key 'own.heihgt' \(did you mean 'own.height'\?\)",
+        ),
         (3, "test: own"),
     ],
 )

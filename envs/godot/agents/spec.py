@@ -17,7 +17,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
+from gymnasium import Space, spaces
 from numpy.typing import NDArray
 
 from ambulo.configs.agent_spec import ActionSpec, AgentSpec, ObservationSpec
@@ -67,7 +67,7 @@ class AgentKind:
         return self.spec.action_width
 
     @cached_property
-    def observation_space(self) -> spaces.Space[Any]:
+    def observation_space(self) -> Space[Any]:
         """A Box for a single part, else a Dict of them."""
         if len(self.spaces) == 1:
             return self.spaces[0]
@@ -76,7 +76,7 @@ class AgentKind:
         )
 
     @cached_property
-    def action_space(self) -> spaces.Space[Any]:
+    def action_space(self) -> Space[Any]:
         """Box if all parts are continuous, Discrete or MultiDiscrete if none is, else Dict."""
         parts = self.spec.action
         choices = [part.choices for part in parts if part.choices is not None]

@@ -23,7 +23,7 @@ def repeated(
     dt = float(model.opt.timestep)
     cycle = replace(cycle, period=period, qvel=cycle.period / period * cycle.qvel)
     steps = CYCLES * round(period / dt)
-    return cycle.as_clip(dt * np.arange(steps + 1), model)
+    return cycle.as_clip(dt * np.arange(steps + 1.0), model)
 
 
 def closed(

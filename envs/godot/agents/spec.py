@@ -4,7 +4,7 @@
 (N, `observation_size`) float32 with the parts of `observation` side by side in order
 (pictures as numbers from 0 to 255), and actions (N, `action_size`) float32 with the parts of
 `action` side by side: numbers in [-1, 1], or the index of a choice.
-`AgentKind.split`, `flatten` and `unflatten` go between rows and what the spaces hold.
+`AgentKind.split` and `flatten` go between rows and what the spaces hold.
 """
 
 from __future__ import annotations

@@ -251,7 +251,8 @@ def _ports(
         for part in spec.observation
     )
     names = ", ".join(part.name for part in spec.action)
-    outputs = (Port("outputs", (sum(p.outputs for p in spec.action),), "1", names),)
+    width = sum(part.outputs for part in spec.action)
+    outputs: tuple[Port, ...] = (Port("outputs", (width,), "1", names),)
     if policy.units:
         inputs += (Port("state", (policy.units,), "1", "zeros where episodes begin"),)
         outputs += (Port("next_state", (policy.units,), "1", "for the next step"),)

@@ -4,7 +4,7 @@
 (N, `observation_size`) float32 with the parts of `observation` side by side in order
 (pictures as numbers from 0 to 255), and actions (N, `action_size`) float32 with the parts of
 `action` side by side: numbers in [-1, 1], or the index of a choice.
-`AgentKind.split`, `flatten` and `unflatten` go between rows and what the spaces hold.
+`AgentKind.split` and `flatten` go between rows and what the spaces hold.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class AgentKind:
     """Its name, and what it observes and does; numbers are flat, pictures are not."""
     agents: tuple[str, ...]
     """Paths of its agents in the scene of one engine."""
-    spaces: tuple[spaces.Box, ...]
+    boxes: tuple[spaces.Box, ...]
     """Space of each part of the observation; pictures are bytes."""
     scripted: bool = False
     """Whether its scripts act by themselves where a row of actions is NaN."""
@@ -69,10 +69,10 @@ class AgentKind:
     @cached_property
     def observation_space(self) -> Space[Any]:
         """A Box for a single part, else a Dict of them."""
-        if len(self.spaces) == 1:
-            return self.spaces[0]
+        if len(self.boxes) == 1:
+            return self.boxes[0]
         return spaces.Dict(
-            {p.name: s for p, s in zip(self.spec.observation, self.spaces, strict=True)}
+            {p.name: s for p, s in zip(self.spec.observation, self.boxes, strict=True)}
         )
 
     @cached_property
@@ -89,7 +89,7 @@ class AgentKind:
     def split(self, rows: Rows) -> Any:
         """Observations of `rows` (N, observation_size) as batches of `observation_space`."""
         parts, columns = {}, self.spec.slices()
-        for part, space in zip(self.spec.observation, self.spaces, strict=True):
+        for part, space in zip(self.spec.observation, self.boxes, strict=True):
             values = rows[:, columns[part.name]].reshape(len(rows), *space.shape)
             parts[part.name] = values.astype(space.dtype)
         return parts if len(parts) > 1 else next(iter(parts.values()))

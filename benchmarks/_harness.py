@@ -15,6 +15,7 @@ import sys
 import time
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
@@ -22,7 +23,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 from rich.console import Console
 
-from ambulo.common.errors import cli_entry_point
+from ambulo.common.errors import USER_ERROR, cli_entry_point
 from ambulo.common.files import without_nan, write_atomic
 from ambulo.common.tables import new_table, print_table
 from ambulo.configs.errors import ConfigError
@@ -32,6 +33,20 @@ CMU = Path("cmu")
 
 Target = tuple[str, str, float]
 """Path of a number in the result (`*`: each of a level), `<=` or `>=`, and the limit."""
+
+
+@contextmanager
+def imports(extra: str) -> Iterator[None]:
+    """Context of imports; without a package, one line that names `extra`, and exit code 2."""
+    try:
+        yield
+    except ImportError as error:
+        print(
+            f"ambulo: error: this needs the package {error.name}, which is not installed: "
+            f"pip install 'ambulo[{extra}]'",
+            file=sys.stderr,
+        )
+        raise SystemExit(USER_ERROR) from None
 
 
 def run(

@@ -22,15 +22,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
-import msgspec
 import numpy as np
-import viser
-import websockets
-import zstandard
-from _harness import run
-from websockets.typing import Origin, Subprotocol
+from _harness import imports, run
 
 from ambulo.common.metrics_file import read_metrics
+
+with imports("viewer"):
+    import msgspec
+    import viser
+    import websockets
+    import zstandard
+    from websockets.typing import Origin, Subprotocol
 
 SETTLE = 3.0
 """Time from the first body to where updates are counted, [s]."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,6 +47,8 @@ def replace_folder(target: Path) -> Iterator[Path]:
     Raises:
         RunFolderError: No folder can be made beside `target`.
     """
+    import tempfile  # slow to import, and most commands replace no folder
+
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         place = tempfile.TemporaryDirectory(

@@ -64,7 +64,7 @@ def main(flags: MakeFlags) -> int:
     import_mujoco()
     from ambulo.envs.characters.make_body import make_body
 
-    source = flags.source(rig)
+    source = flags.read(rig)
     made = make_body(source.motion.skeleton, height=flags.height, mass=flags.mass)
     made = replace(made, notes=(*source.notes, *made.notes))
     made.write(path)

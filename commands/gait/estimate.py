@@ -52,7 +52,7 @@ def estimate(flags: EstimateFlags) -> int:
     if path.is_dir():
         raise ConfigError(f"{path}: estimate takes one file, not a folder")
     motion_files(path)
-    motion = flags.source(path).logged()
+    motion = flags.read(path).logged()
     network = flags.network()
     estimator = _estimator(flags, network.space)
     given = numbers_of(flags.named)

@@ -15,6 +15,8 @@ STYLE = """\
 .md-typeset pre > code { overflow-x: auto; }
 .md-typeset img { max-width: 100%; height: auto; }
 .md-typeset code { overflow-wrap: anywhere; }
+/* Names in tables are not broken; the table scrolls. */
+.md-typeset td code { overflow-wrap: normal; word-break: normal; }
 .md-typeset td:first-child code { white-space: nowrap; }
 /* Pictures below links, one for each kind of reader: one height. */
 .md-typeset table:has(th a) td img {

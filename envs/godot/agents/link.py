@@ -18,7 +18,7 @@ from ambulo.envs.godot.agents.spec import GameSpec, Rows, info_names
 from ambulo.envs.godot.agents.wire import Restarts, StepReply, message, parse_reply
 from ambulo.envs.godot.engine import MAIN_SCENE, EngineProcess
 from ambulo.envs.godot.engine_link import EngineLink
-from ambulo.envs.godot.errors import BadStatus, Malformed, Rejected
+from ambulo.envs.godot.errors import BadStatus, Closed, Malformed, Rejected
 from ambulo.envs.godot.locate import find_drawing_engine, is_program
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.transport import BINARY, Response
@@ -87,9 +87,10 @@ class GameLink(EngineLink):
         """The frame that was drawn last, a PNG file.
 
         Raises:
-            BridgeError: the engine draws nothing.
+            BridgeError: the engine draws nothing, or has broken down.
         """
-        assert self._connection is not None
+        if self._connection is None:
+            raise Closed(f"{self.name} has broken down: reset its agents first")
         try:
             return self._connection.request("GET", PICTURE).checked().body
         except BadStatus as error:

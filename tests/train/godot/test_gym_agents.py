@@ -146,8 +146,9 @@ def test_files_without_statistics_of_returns_load(tmp_path):
     ("maker", "wanted", "ppo", "steps"),
     [
         (cart, 200.0, {}, 30_000),
-        (pendulum, -330.0, {"gamma": 0.9, "learning_rate": 1e-3, "n_steps": 256,
-                            "reward_scale": 0.1}, 90_000),
+        # 64 random episodes have -300 +- 10, those of the policy -161 +- 11.
+        (pendulum, -235.0, {"gamma": 0.9, "learning_rate": 1e-3, "n_steps": 256,
+                            "reward_scale": 0.1}, 60_000),
     ],
     ids=["discrete", "continuous"],
 )  # fmt: skip
@@ -161,8 +162,8 @@ def test_it_learns(tmp_path, maker, wanted, ppo, steps):
     agent = load_game_agent(tmp_path / "final_model.zip")
     nobody = RandomPlayer(0, agent.policy.width)
     everyone = np.ones(8, np.bool_)
-    naive = play(agents, nobody, nobody, everyone, 16)["it"]
-    table = play(agents, PolicyPlayer(agent), nobody, everyone, 16)["it"]
+    naive = play(agents, nobody, nobody, everyone, 64)["it"]
+    table = play(agents, PolicyPlayer(agent), nobody, everyone, 64)["it"]
     assert np.mean(table.returns) > wanted > np.mean(naive.returns)
 
 

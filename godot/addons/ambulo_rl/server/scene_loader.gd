@@ -8,6 +8,10 @@ const FRAMES := 4
 
 const ErrorLog := preload("../error_log.gd")
 const _JOLT := "Jolt Physics"
+const _FOREIGN_SCENES: PackedStringArray = ["blend", "glb", "gltf", "fbx", "dae"]
+
+# Keeps what takes the place of scenes that cannot be read.
+static var _left_out: Array[PackedScene] = []
 
 ## What is wrong with the scene, in one line; "": nothing so far.
 var problem := ""
@@ -72,6 +76,7 @@ func _open() -> void:
 		return
 	if _forgives:
 		ResourceLoader.set_abort_on_missing_resources(false)
+		_leave_out_unreadable(_path)
 	var packed: PackedScene = load(_path) as PackedScene
 	var scene: Node = null
 	if packed != null and packed.can_instantiate():
@@ -95,6 +100,18 @@ func _open() -> void:
 # A file that the scene, or what it is made of, needs and that is not there; "": none. The engine
 # goes on without it.
 static func _missing_of(scene_path: String) -> String:
+	for need in _needs_of(scene_path):
+		var file := need[1]
+		var is_there := ResourceLoader.exists(file) or FileAccess.file_exists(file)
+		if not is_there and not ResourceLoader.exists(need[2]):
+			return "%s needs %s, which does not exist" % [need[0], file]
+	return ""
+
+
+# What a scene and what it is made of need: each file after the one that needs it, and before its
+# UID, if it has one.
+static func _needs_of(scene_path: String) -> Array[PackedStringArray]:
+	var result: Array[PackedStringArray] = []
 	var left: Array[String] = [scene_path]
 	var looked: Dictionary[String, bool] = {scene_path: true}
 	while not left.is_empty():
@@ -104,13 +121,33 @@ static func _missing_of(scene_path: String) -> String:
 			if looked.has(file):
 				continue
 			looked[file] = true
-			var moved_to := entry.get_slice("::", 0)  # its UID, if it has one
-			if ResourceLoader.exists(file) or FileAccess.file_exists(file):
-				if file.get_extension() in ["tscn", "scn", "tres", "res"]:
-					left.append(file)
-			elif not ResourceLoader.exists(moved_to):
-				return "%s needs %s, which does not exist" % [path, file]
-	return ""
+			result.append(PackedStringArray([path, file, entry.get_slice("::", 0)]))
+			if file.get_extension() in ["tscn", "scn", "tres", "res"]:
+				left.append(file)
+	return result
+
+
+# Scenes in files that the engine cannot read, such as .blend where Blender is not installed, are
+# empty: without that, what holds them cannot be opened.
+static func _leave_out_unreadable(scene_path: String) -> void:
+	for need in _needs_of(scene_path):
+		var file := need[1]
+		var type := file.get_extension().to_lower()
+		var is_native := type in ["tscn", "scn"]
+		if not is_native and type not in _FOREIGN_SCENES:
+			continue
+		if ResourceLoader.exists(file) and (is_native or load(file) != null):
+			continue
+		if ResourceLoader.exists(need[2]):
+			continue
+		var root := Node3D.new()
+		root.name = file.get_file().get_basename()
+		var empty := PackedScene.new()
+		empty.pack(root)
+		root.free()
+		empty.take_over_path(file)
+		_left_out.append(empty)
+		push_warning("%s cannot be read: it is left out" % file)
 
 
 # The way on which a scene comes back to itself, like "res://a.tscn > res://b.tscn"; "": none.

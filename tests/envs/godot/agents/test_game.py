@@ -169,6 +169,13 @@ def test_a_godot_rl_game_runs_as_it_is(start: Start) -> None:
     assert (batch.obs[:, 0] <= 2.0).all()
 
 
+def test_a_scene_of_an_unreadable_file_is_left_out(start: Start) -> None:
+    """A game whose scenery is of Blender plays where Blender is not installed."""
+    game = start("unreadable")
+    assert game.spec.kinds[0].agents == ("Unreadable/Area/Coins/Player/Agent",)
+    begun(game).step(np.zeros((1, game.spec.kinds[0].action_size)))
+
+
 def test_a_limit_of_a_godot_rl_game_truncates(start: Start) -> None:
     batch = begun(start("controllers"))
     truncated, steps = np.zeros(2, np.bool_), 0

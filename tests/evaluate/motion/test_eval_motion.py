@@ -180,7 +180,6 @@ def test_baselines_alone_and_horizons_of_choice(run, capsys):
         (["--horizons", "80,fast"], "'fast' is no time in ms"),
         (["--horizons", "0"], "'0' is no time in ms"),
         (["--horizons", ""], "'' is no time in ms"),
-        (["--horizons", "60000"], "no clip has the"),
         (["--split_file", "absent.json"], "absent.json: no such file"),
         (["--json", "no/such/folder/a.json"], "no such folder"),
         (["--device", "nonsense"], "--device nonsense"),
@@ -194,6 +193,13 @@ def test_bad_flags_are_one_line_and_leave_nothing(
     flags = ["--model", str(run), "--output", str(out), *arguments]
     assert message in refusal(main, flags, capsys)
     assert not out.exists()
+
+
+def test_horizons_longer_than_all_clips_are_refused(run, tmp_path, capsys):
+    flags = ["--model", str(run), "--output", str(tmp_path / "out")]
+    error = refusal(main, [*flags, "--horizons", "60000"], capsys, alone=False)
+    assert "no clip has the" in error
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_model_of_another_kind_or_layout_is_refused(run, tmp_path, capsys):

@@ -170,7 +170,8 @@ class KindsPolicy(BasePolicy):
         """
         before = self.return_sizes()
         policies: Iterable[Any] = self.policies
-        for index, statistics in enumerate(self.returns):
+        seen: Iterable[Any] = self.returns
+        for index, statistics in enumerate(seen):
             statistics.update(rows[rows[:, 0] == index, 1:])
         for policy, change in zip(policies, before / self.return_sizes(), strict=True):
             policy.value_net.weight *= change

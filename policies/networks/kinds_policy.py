@@ -146,6 +146,12 @@ class KindsPolicy(BasePolicy):
         for policy, rows, size in self._split(obs[:, 0]):
             policy.observe(obs[rows, 1 : 1 + size])
 
+    def observe_recordings(self, obs: Tensor) -> None:
+        """Take recorded observations (N, size) into the running statistics."""
+        for policy, rows, size in self._split(obs[:, 0]):
+            encoder = policy.mlp_extractor.encoder
+            encoder.observe(obs[rows, 1 : 1 + size], is_whole=True)
+
     def return_sizes(self) -> Tensor:
         """Root mean squares of the returns of each kind, (kinds,); 1 before any is known."""
         seen: Iterable[Any] = self.returns

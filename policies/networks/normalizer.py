@@ -28,7 +28,7 @@ class Normalizer(nn.Module):
         Args:
             size: numbers of an observation.
             samples: observations after which the statistics stand still.
-            smallest: deviations below it count as it.
+            smallest: deviations that fall below it count as it.
         """
         super().__init__()
         self.samples, self.smallest = samples, smallest
@@ -41,8 +41,11 @@ class Normalizer(nn.Module):
         return ((observations - self.mean) / self.deviation).clamp(-LIMIT, LIMIT)
 
     @torch.no_grad()
-    def update(self, observations: Tensor) -> None:
+    def update(self, observations: Tensor, smallest: float | None = None) -> None:
         """Take observations (N, size) into the statistics.
+
+        Deviations may come down to `smallest`; None: to that of the normaliser, but for those
+        that are below it already.
 
         T. Chan, G. Golub and R. LeVeque, Updating Formulae and a Pairwise Algorithm for
         Computing Sample Variances, 1979.
@@ -59,7 +62,10 @@ class Normalizer(nn.Module):
         spread = old + new.var(dim=0, unbiased=False) * number
         spread = spread + shift.square() * before * number / total
         self.mean.copy_(mean)
-        self.deviation.copy_((spread / total).sqrt().clamp(min=self.smallest))
+        least = self.deviation.clamp(max=self.smallest)
+        if smallest is not None:
+            least = torch.full_like(least, smallest)
+        self.deviation.copy_((spread / total).sqrt().clamp(min=least))
         self.count.copy_(total)
 
     @torch.no_grad()

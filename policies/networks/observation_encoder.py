@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from ambulo.configs.agent_spec import ObservationSpec
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.godot import ConvLayer
-from ambulo.policies.networks.normalizer import Normalizer
+from ambulo.policies.networks.normalizer import SMALLEST, Normalizer
 
-SMALLEST = 1.0
-"""Deviations below it count as it. Games scale their numbers to [-1, 1] by the contract of
-godot-rl; to enlarge those that hardly vary yet would change what a policy does whenever they
-begin to."""
+UNIT = 1.0
+"""Deviations below it count as it while an agent explores. Games scale their numbers to [-1, 1]
+by the contract of godot-rl; to enlarge those that hardly vary yet would change what a policy
+does whenever they begin to."""
 
 
 class ObservationEncoder(nn.Module):
@@ -59,7 +59,7 @@ class ObservationEncoder(nn.Module):
         self.columns = columns
         """Those that are no pictures."""
         self._all = len(columns) == at
-        self.normalizer = Normalizer(len(columns), samples, SMALLEST)
+        self.normalizer = Normalizer(len(columns), samples, UNIT)
         self.size = len(columns) + features * len(self.pictures)
         """Features."""
 
@@ -78,9 +78,13 @@ class ObservationEncoder(nn.Module):
         made = torch.cat(seen, dim=1).reshape(*rows.shape[:-1], -1)
         return torch.cat([numbers, made], dim=-1)
 
-    def observe(self, rows: Tensor) -> None:
-        """Take rows (N, `inputs`) into the statistics."""
-        self.normalizer.update(rows[:, self.columns])
+    def observe(self, rows: Tensor, *, is_whole: bool = False) -> None:
+        """Take rows (N, `inputs`) into the statistics.
+
+        With `is_whole` they show how far numbers vary at all, so that small ones are enlarged.
+        """
+        smallest = SMALLEST if is_whole else None
+        self.normalizer.update(rows[:, self.columns], smallest)
 
 
 class PictureEncoder(nn.Module):

@@ -46,7 +46,7 @@ def clone(
     rng = np.random.default_rng([seed, 17])
     pieces = [*_pieces(policy, recorded)]
     for piece in pieces:
-        policy.observe(piece.obs[piece.real])
+        policy.observe_recordings(piece.obs[piece.real])
     learning = [p for name, p in policy.named_parameters() if "log_std" not in name]
     optimizer = torch.optim.Adam(learning, lr=config.learning_rate)
     samples = sum(int(piece.real.sum()) for piece in pieces)

@@ -54,7 +54,9 @@ class RewardScale(BoundaryCallback):
 
     def _factors(self) -> torch.Tensor:
         """Factor on the rewards of each agent, (N,)."""
-        return self._size / self._policy.return_sizes()[self._kinds().long()]
+        sizes = self._policy.return_sizes()[self._kinds().long()]
+        factors: torch.Tensor = self._size / sizes
+        return factors
 
     @property
     def _learner(self) -> FastPPO:

@@ -146,3 +146,12 @@ def test_only_numbers_beyond_size_one_are_scaled(policy):
     torch.testing.assert_close(spread[1], seen[:, 2].std())
     sudden = torch.tensor([[0.0, 0.0, 1.0, 0.0]])  # what was always zero until now
     assert encoder(sudden)[0, 2] == 1.0
+
+
+def test_recordings_enlarge_small_numbers_for_good(policy):
+    seen = torch.zeros(400, row_size(KINDS))
+    seen[:, 0], seen[:, 1] = 1.0, 0.1 * torch.randn(400)
+    policy.observe_recordings(seen)
+    policy.observe(seen)
+    spread = policy.policies[1].mlp_extractor.encoder(seen[:, 1:5]).std(dim=0)
+    torch.testing.assert_close(spread[0], torch.tensor(1.0), atol=0.02, rtol=0.0)

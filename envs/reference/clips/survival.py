@@ -82,11 +82,11 @@ PUSHED = STANDARD[2]
 BOTH = Disturbance("trial", position=0.05, velocity=0.5, impulse=20.0)
 """The two standard disturbances at once."""
 UPRIGHT = Weights(
-    effort=10.0,
-    place=1.0,
-    height_and_turn=100.0,
+    effort=20.0,
+    place=0.01,
+    height_and_turn=300.0,
     joint=0.01,
-    root_rate=5.0,
+    root_rate=2.0,
     joint_rate=0.001,
 )
 """Costs of bodies on small feet, which stay upright whatever becomes of place and posture."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,8 @@ from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.clips.clip_reference import ClipReference, clip_reference
+from ambulo.envs.reference.clips.fit import FIRM, _Fit
+from ambulo.envs.reference.clips.raw_clip import raw_clip
 from ambulo.envs.reference.clips.survival import Disturbance, survival
 from ambulo.envs.reference.gaits import Gaits
 from ambulo.envs.reference.linearization import deviations, follow, start
@@ -70,6 +73,17 @@ def test_its_feedback_holds_bodies_that_fall_without(
         )
 
     assert share(gait.controller) > share(without)
+
+
+def test_a_clip_is_improved_as_a_whole(character: Character, walk: Motion) -> None:
+    """With half its strength a body ends nearer to the clip by it."""
+    character = replace(character, model=copy(character.model))
+    character.model.actuator_forcerange *= 0.5
+    one = _Fit(character, raw_clip(walk, character).table, DT, 0.5, FIRM)
+    one.run(lambda done, of: None, 8)
+    before = one.farthest
+    one.improve_whole(lambda done, of: None)
+    assert one.farthest < 0.95 * before
 
 
 def test_tasks_of_cycles_refuse_it(character: Character, found: ClipReference) -> None:

@@ -81,7 +81,7 @@ def run(request: EvalRequest) -> EvalOutcome:
             for name, tables in played.items()
         },
         COLUMNS,
-        f"{request.episodes} episodes of each kind of agent",
+        f"{request.episodes} episodes or more of each kind of agent, as many for each",
         headline=HEADLINE,
         breakdowns=breakdowns_of(played, args.seed),
         rows=episode_rows(

@@ -56,7 +56,7 @@ def left_behind() -> list[str]:
         ([*QUICK, "--set", "observations.ray_length=1e-300"], "ray_length = 1e-300"),
         ([*QUICK, "--set", "network.net_arch=" + "[" * 5000], "more than 100 deep"),
         ([*QUICK, "--set", r'training.device="\ud800"'], "half a character"),
-        ([*QUICK, "--set", "ppo.lerning_rate=1"], "did you mean 'learning_rate'"),
+        ([*QUICK, "--set", "ppo.lerning_rate=1"], "did you mean 'ppo.learning_rate'"),
         ([*QUICK, "--set", "environment.levels=mazes"], "did you mean 'maze'"),
         ([*QUICK, "--level-file", "none.json"], "no such level file or folder"),
         (

@@ -270,11 +270,14 @@ def test_extract_command(
     found = load_poses(out)
     assert set(found.subjects.tolist()) == {"01", "02"}
     first = out.read_bytes()
+    assert ambulo(["ik", *command, "--least", "50"]) == 2
+    assert "training_data.npz" in capsys.readouterr().err
+    command.append("--force")
     assert ambulo(["ik", *command, "--least", "50"]) == 0  # from the cache
     assert out.read_bytes() == first
     capsys.readouterr()
     for flags, rule in (
-        (["--least", "5000"], "at least 5000 are needed"),
+        (["--least", "5000"], "at least 5000 unique ones are needed"),
         (["--fps", "-1"], "--fps"),
         (["--motions", str(tmp_path / "no")], "no such data folder"),
         (["--rig", "ik32"], "unknown rig"),

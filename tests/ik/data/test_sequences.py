@@ -61,7 +61,9 @@ def test_the_command_writes_sequences_of_people(
     assert len(part) == 1
     np.testing.assert_allclose(part.motion(0).root_positions, part.root, atol=1e-6)
     words = ["sequences", "--motions", str(folder), "--out", str(out), "--without"]
-    assert ambulo(["ik", *words, "p0", "p1"]) == 0
+    assert ambulo(["ik", *words, "p0", "p1"]) == 2  # it exists
+    assert len(load_sequences(out).subjects) == 3
+    assert ambulo(["ik", *words, "p0", "p1", "--force"]) == 0
     assert load_sequences(out).subjects == ("p2",)
 
 

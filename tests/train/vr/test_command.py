@@ -61,7 +61,7 @@ def test_overrides_are_typed(text: str, group: str, key: str, value: object) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("ppo.lerning_rate=1", "did you mean 'learning_rate'"),
+        ("ppo.lerning_rate=1", "did you mean 'ppo.learning_rate'"),
         ("poo.gamma=1", "did you mean 'ppo'"),
         ("gamma=1", "not a dotted key"),
         ("ppo.gamma", "expected KEY=VALUE"),

@@ -167,7 +167,7 @@ def test_actions_that_are_not_finite_are_refused(bad: float) -> None:
     ("settings", "words"),
     [
         ({"level": 5}, r"levels\[0\] = 5"),
-        ({"config": {"ppo": {"gama": 1}}}, "did you mean 'gamma'"),
+        ({"config": {"ppo": {"gama": 1}}}, "did you mean 'ppo.gamma'"),
         ({"custom": ("no_such_module_xyz:A",)}, "cannot be made"),
         ({"level": "mazze"}, "maze"),
         ({"frame": "body"}, "frame"),

@@ -265,7 +265,10 @@ def test_two_folders_share_a_data_base(
     [
         (["--trials", "0"], "--trials 0"),
         (["--search", "network.learning_rate=1"], "two or more different values"),
-        (["--search", "network.learning_rat=1:2"], "did you mean 'network.learning_rate'"),
+        (
+            ["--search", "network.learning_rat=1:2"],
+            "did you mean 'network.learning_rate'",
+        ),
         (["--search", "network.batch_size=0:4"], "--search network.batch_size=0:4"),
         (["--storage", "nothing://x", "--trials", "1"], "--storage nothing://x"),
     ],

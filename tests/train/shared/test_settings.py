@@ -52,7 +52,10 @@ def test_one_setting_of_a_part_of_a_group_changes_alone() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("training.teacher.sampled=5", "'training.teacher.sampled' .*'training.teacher.samples'"),
+        (
+            "training.teacher.sampled=5",
+            "'training.teacher.sampled' .*'training.teacher.samples'",
+        ),
         ("teacher.samples=5", "'teacher.samples' is not a dotted key"),
         ("environment.task.x=1", "'environment.task.x' is not a dotted key"),
         ("training.nothing.x=1", "unknown key 'training.nothing'"),

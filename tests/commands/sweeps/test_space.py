@@ -46,7 +46,7 @@ def test_ends_must_be_valid_settings() -> None:
         ConfigError, match=r"ppo\.gamma=0\.9:1\.5: .*less than or equal"
     ):
         checked_space({"ppo.gamma": "0.9:1.5"}, training, ["--preset", "quick_test"])
-    with pytest.raises(ConfigError, match="did you mean 'ppo.gamma'"):
+    with pytest.raises(ConfigError, match=r"did you mean 'ppo\.gamma'"):
         checked_space({"ppo.gama": "0.9:1.0"}, training, ["--preset", "quick_test"])
 
 

@@ -48,7 +48,7 @@ class ActionSpec(Config):
     """Unique among the parts."""
     size: Width | None = None
     """Number of values; None for a choice."""
-    choices: Annotated[int, Field(ge=2, le=4096)] | None = None
+    choices: Annotated[int, Field(ge=1, le=4096)] | None = None
     """Number of options, indexed 0 to `choices` - 1; None for numbers."""
 
     @model_validator(mode="after")

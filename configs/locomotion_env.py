@@ -93,7 +93,8 @@ class LocomotionEnvironmentConfig(Config):
     """Weak or short muscles; the reference stays that of the healthy body."""
     reference: str | None = None
     """A motion clip (.amc, .bvh, .npz, ...) or a prepared reference (.npz of the suite); null
-    is the suite's own walk, for myolegs that of the shipped `muscle_walk`. Not used by
+    is the suite's own walk, that of the shipped model of the task where it has one for these
+    settings (`locomote`, `walk_commands`), for myolegs that of `muscle_walk`. Not used by
     `stand`."""
     reference_frames: Annotated[str, Field(pattern=r"^\d*:\d*$")] | None = None
     """Part of the clip of `reference` in which a cycle is searched, A:B: frames A up to but not

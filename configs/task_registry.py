@@ -103,7 +103,7 @@ def shell_prefix() -> str:
     added = [text for name, text in _ADDED.items() if name in known]
     if not added or sys.platform == "win32":
         return ""
-    return f"{FILES}={shlex.quote(os.pathsep.join(added))} "
+    return f"{FILES}={shlex.quote(os.pathsep.join(_listed()))} "
 
 
 def task_fault(name: str, package: str | None) -> str:

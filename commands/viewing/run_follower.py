@@ -69,7 +69,7 @@ class RunFollower:
         mark = file, file.stat().st_mtime
         if mark == self._shown:
             return None
-        self._shown = mark
+        is_first, self._shown = self._shown is None, mark
         name = f"{self._run.path.name}, {file.stem.replace('_', ' ')}"
         if model_kind(file) not in STAGES:
             return EmptyStage(f"{name}: a model without a body")
@@ -77,7 +77,7 @@ class RunFollower:
             stage = stage_of(file, self._request)
         except AmbuloError as error:
             log.warning("%s", error)
-            return EmptyStage(f"{name}: {error}")
+            return EmptyStage(f"{name}: {error}") if is_first else None
         stage.title = name
         return stage
 

@@ -95,9 +95,14 @@ def find_drawing_engine(named: str | None = None) -> Path:
     engine: Path | None = None
     with contextlib.suppress(BridgeError):
         engine = find_engine(named)
-    beside = [installed_engine()] if engine is None else [engine, installed_engine()]
-    places = [str(path.with_name(SCREEN_STARTER)) for path in beside]
-    for place in (*places, SCREEN_STARTER):
+    places = [SCREEN_STARTER]
+    if engine is None or named is None or not _has_screen():
+        places.insert(0, str(installed_engine().with_name(SCREEN_STARTER)))
+    else:
+        places.clear()  # the named one opens its window itself
+    if engine is not None:
+        places.insert(0, str(engine.with_name(SCREEN_STARTER)))
+    for place in places:
         found = shutil.which(place)
         if found is not None:
             return Path(found).absolute()

@@ -194,6 +194,17 @@ def _legs(path: str | None, config: LocomotionEnvironmentConfig) -> Reference:
     return replace(_stored(file), character=name)
 
 
+def shipped_reference(config: LocomotionEnvironmentConfig) -> Path | None:
+    """Return the shipped model whose own reference is that of `config`; None: there is none."""
+    commands, name = config.traits.commands, ""
+    if config.reference is None and config.character == "human23":
+        if commands == 3:
+            name = "walk_commands"
+        elif commands and _walks_as_locomote(config):
+            name = "locomote"
+    return ambulo.shipped.shipped_models().get(name)
+
+
 def _walks_as_locomote(config: LocomotionEnvironmentConfig) -> bool:
     """Whether the gaits of the shipped `locomote` are for these settings.
 
@@ -283,6 +294,9 @@ def _built(
         path is None and follows_one and character.name == "human23"
     ):
         return healthy_gait(config)
+    shipped = shipped_reference(config)
+    if shipped is not None:
+        return _stored(shipped)
     options: dict[str, Any] = {
         "joints": config.joints, "control_dt": config.control_dt,
     }  # fmt: skip
@@ -291,16 +305,9 @@ def _built(
         make = partial(standing_reference, character, **options)
         path = None
     elif traits.commands == 3:
-        file = ambulo.shipped.shipped_models().get("walk_commands")
-        if path is None and file is not None and character.name == "human23":
-            return _stored(file)
         takes, options["frames"] = "some minutes", config.reference_frames
         make = partial(walk_reference, path, character, **options)
     else:
-        if traits.commands and path is None and _walks_as_locomote(config):
-            file = ambulo.shipped.shipped_models().get("locomote")
-            if file is not None:
-                return _stored(file)
         takes, options["frames"] = "a minute or more", config.reference_frames
         options |= {
             "speeds": family_speeds(config),

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from ambulo.common.find_model import find_model
 from ambulo.configs.choices import ENGINE_PLACES
-from ambulo.configs.errors import ConfigError
+from ambulo.configs.errors import AmbuloError, ConfigError, RenderError
 from ambulo.configs.godot import GameConfig
 from ambulo.evaluate.game.agents import AgentsBatch
 from ambulo.evaluate.game.demonstrations import read_demonstrations
@@ -110,12 +110,17 @@ def _filmed(
     args, width = request.args, agent.policy.width
 
     def film(path: Path, console: Console) -> None:
-        batch = open_drawn(
-            agent, config, str(request.model_file), seed=args.seed + TEST_SEED
-        )
-        opponent = usual_opponent(batch, args.seed + 1, width)
-        player = PolicyPlayer(agent, deterministic=args.deterministic)
-        write_game_film(path, batch, player, opponent)
+        source, seed = str(request.model_file), args.seed + TEST_SEED
+        try:
+            batch = open_drawn(agent, config, source, seed=seed)
+            with batch.game:
+                opponent = _opponent(args.opponent, batch, args.seed, width)
+                player = PolicyPlayer(agent, deterministic=args.deterministic)
+                write_game_film(path, batch, player, opponent)
+        except RenderError:
+            raise
+        except AmbuloError as error:
+            raise RenderError(str(error)) from error
 
     return film
 

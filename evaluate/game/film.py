@@ -52,10 +52,11 @@ def _frames(
         actions = player.act(batch)
         if others.any():
             actions[others] = opponent.act(batch)[others]
-        _, _, terminated, truncated, _ = checked_step(batch, actions)
-        frame = pixels(batch.game.picture())
-        yield frame
+        _, _, terminated, truncated, info = checked_step(batch, actions)
         ended = np.flatnonzero(terminated | truncated)
+        if not np.any(info.get("bridge_fault", False)):  # the engine has to start again
+            frame = pixels(batch.game.picture())
+            yield frame
         if 0 in ended:
             break
         if len(ended):

@@ -152,14 +152,13 @@ def read_source(
         ConfigError: The role map cannot be read, or names joints that the file lacks.
     """
     file = Path(path)
-    named = file.suffix.lower() in {".bvh", ".amc", *GLTF}
     try:
         motion = read_unlogged(file, asf=asf, units=units, strict=strict, roles=roles)
         source = prepared(
             motion,
             axes,
             rest_pose,
-            CMU_AXES if named else OUR_AXES,
+            CMU_AXES if _has_axes(file) else OUR_AXES,
         )
     except MotionFileError:
         raise
@@ -187,7 +186,7 @@ def target_in(path: str | os.PathLike[str]) -> tuple[Skeleton, Axes]:
     """
     axes = read_source(path).axes
     motion = prepared(read_unlogged(path, axes=axes), file_axes=axes).motion
-    return motion.skeleton, CMU_AXES if axes == OUR_AXES else axes
+    return motion.skeleton, axes if _has_axes(path) else CMU_AXES
 
 
 def unit_fault(
@@ -202,12 +201,17 @@ def unit_fault(
         path: The file.
         asf: As for `read_motion`.
     """
-    if Path(path).suffix.lower() not in {".bvh", ".amc", *GLTF}:
+    if not _has_axes(path):
         return ""
     fit = person_fit(motion)
     if fit.is_adult:
         return ""
     return fit.unit_fault(metres_per_unit(units_of(path, asf).removesuffix(" m")))
+
+
+def _has_axes(path: str | os.PathLike[str]) -> bool:
+    """Whether files with this ending have axes and units of their own."""
+    return Path(path).suffix.lower() in {".bvh", ".amc", *GLTF}
 
 
 def _facing(motion: Motion, roles: dict[str, int], matrix: Floats) -> Floats:

@@ -111,9 +111,13 @@ class KindsPolicy(BasePolicy):
 
         Recurrent policies act as at the beginning of an episode.
         """
-        state = obs.new_zeros(len(obs), self.units)
-        actions, values, log_probs, _ = self.act(obs, state)
-        return (self.means(obs) if deterministic else actions), values, log_probs
+        if deterministic:
+            actions = self.means(obs)
+            values, log_probs, _ = self.evaluate_actions(obs, actions)
+        else:
+            state = obs.new_zeros(len(obs), self.units)
+            actions, values, log_probs, _ = self.act(obs, state)
+        return actions, values, log_probs
 
     def predict_values(self, obs: Tensor) -> Tensor:
         """Values (B, 1)."""

@@ -16,6 +16,7 @@ from ambulo.configs.arrays import Ints
 from ambulo.configs.batch import BatchStep
 from ambulo.configs.godot import SelfPlayConfig
 from ambulo.evaluate.game.agents import AgentsBatch, RowsOfEpisodes
+from ambulo.policies.kinds.game import RETURNS
 from ambulo.policies.networks.kinds_policy import KindsPolicy, make_kinds_policy
 from ambulo.train.shared.callbacks import BoundaryCallback, crossed
 
@@ -127,13 +128,18 @@ class SelfPlayBatch:
         }
 
     def load_pool(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Continue with the past selves of `pool_arrays`."""
+        """Continue with the past selves of `pool_arrays`.
+
+        Those of files that were written before there were statistics of returns have none.
+        """
         found: dict[int, dict[str, Tensor]] = {}
+        fresh = self._self.state_dict()
+        unknown = {n: fresh[n].clone() for n in fresh if n.startswith(RETURNS)}
         for full, array in arrays.items():
             start, _, rest = full.partition(".")
             if start == POOL:
                 number, _, name = rest.partition(".")
-                weights = found.setdefault(int(number), {})
+                weights = found.setdefault(int(number), dict(unknown))
                 weights[name] = torch.from_numpy(np.array(array))
         self.pool = deque((found[k] for k in sorted(found)), maxlen=self.config.pool)
 

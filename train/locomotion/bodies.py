@@ -26,6 +26,7 @@ from ambulo.envs.reference.configured import (
     chosen_cycle,
     configured_character,
     reference_of,
+    shipped_reference,
 )
 from ambulo.envs.reference.reference import (
     Reference,
@@ -81,6 +82,7 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     path = None if env.reference is None else Path(env.reference)
     body = configured_character(env)
     ready = path is not None and (not path.is_file() or is_reference(path))
+    ready = ready or shipped_reference(env) is not None
     if ready or env.character == "myolegs":  # whose walks tell it themselves
         return reference_of(env, body)
     console = Console(stderr=True)

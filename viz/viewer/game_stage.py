@@ -119,13 +119,18 @@ class GameStage(PlainStage):
         actions = self._players[self._acting].act(self.batch)
         _, rewards, terminated, truncated, info = self.batch.step(actions)
         self._time += self.dt
+        ended = np.flatnonzero(terminated | truncated)
+        if np.any(info.get("bridge_fault", False)):
+            self._begin(
+                ended
+            )  # starts the engine again; without it there is no picture
+            ended = ended[:0]
         picture = Picture(self._picture())
         self._pictures.append(picture)
         names = [name for name in info if name.startswith(TERM)][:TERMS]
         self._terms = tuple(name.removeprefix(TERM) for name in names)
         values = {name: float(info[name][0]) for name in names}
         values["reward/total"] = float(rewards[0])
-        ended = np.flatnonzero(terminated | truncated)
         if len(ended):
             self._begin(ended)
         return Snapshot(self._time, np.zeros(3), {LAYER: picture}, values, cut)

@@ -13,6 +13,7 @@ cycle is taken. After one cycle the next differ by 2 mrad; this gap is closed al
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -119,7 +120,9 @@ def fit(
         if best.farthest < near:
             break
     if best.farthest >= ATTEMPTS[0][3] and not table.periodic:
-        best.improve_whole(tell)
+        whole = copy(best)
+        whole.improve_whole(tell)
+        best = min(best, whole, key=lambda one: one.farthest)
     return best.result(dofs)
 
 

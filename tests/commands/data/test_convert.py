@@ -88,14 +88,15 @@ def test_rate_and_skeleton_are_changed(
     assert "retargeted: joints " in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("axes", [Axes("Z", "-Y"), Axes("Z", "X"), Axes("Y", "Z")])
 def test_a_rig_in_a_file_gets_the_motion_and_keeps_its_own_offsets(
-    tmp_path: Path, clips: Path, walk_motion: Walk
+    axes: Axes, tmp_path: Path, clips: Path, walk_motion: Walk
 ) -> None:
-    """Z up, other names, no skeleton of the suite: the hierarchy comes back as it was."""
+    """Other axes and names, no skeleton of the suite: the hierarchy comes back as it was."""
     walk = walk_motion()
     names = [f"bone_{name.lower()}" for name in walk.skeleton.joints]
     rig = walk.replace(skeleton=walk.skeleton.replace(joints=tuple(names)))
-    write_motion(tmp_path / "rig.bvh", rig, axes=Axes("Z", "-Y"))
+    write_motion(tmp_path / "rig.bvh", rig, axes=axes)
     out = tmp_path / "out.bvh"
     assert convert(clips / "a.bvh", out, "--skeleton", tmp_path / "rig.bvh") == 0
     given, got = (
@@ -103,7 +104,7 @@ def test_a_rig_in_a_file_gets_the_motion_and_keeps_its_own_offsets(
         for name in ("rig.bvh", "out.bvh")
     )
     assert got == given
-    again = read_motion(out, axes=Axes("Z", "-Y"))
+    again = read_motion(out, axes=axes)
     height = joint_positions(again)[:, again.skeleton.index("bone_head"), 2]
     assert height.min() > 1.3
     assert height.max() < 1.9

@@ -12,10 +12,15 @@ from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
+from ambulo.envs.characters.registry import load_character
 from ambulo.envs.locomotion.build import make_batch
 from ambulo.envs.reference.balance import BalanceController
 from ambulo.envs.reference.clips.read_clips import read_clips
-from ambulo.envs.reference.configured import check_reference, reference_of
+from ambulo.envs.reference.configured import (
+    check_reference,
+    reference_of,
+    shipped_reference,
+)
 from ambulo.envs.reference.gaits import Gaits
 from ambulo.envs.reference.reference import (
     Reference,
@@ -28,6 +33,7 @@ from ambulo.envs.reference.reference import (
 )
 from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.formats.npz import packed
+from ambulo.policies.agents.locomotion import load_locomotion_agent
 
 
 def test_bad_contents_are_refused(plain: Reference) -> None:
@@ -154,3 +160,15 @@ def test_the_law_keeps_the_plain_walk_on_its_feet() -> None:
         lives.append(steps.mean() / 30.0)
     assert lives[0] < 2.0
     assert lives[1] > 3.0
+
+
+def test_commands_are_walked_by_the_gaits_of_the_shipped_model() -> None:
+    """Not with other joints, speeds, rates or bodies: those gaits would not fit."""
+    config = LocomotionEnvironmentConfig(task="locomote")
+    file = shipped_reference(config)
+    assert file is not None
+    stored = reference_from_bytes(load_locomotion_agent(file).references[0], file)
+    found = reference_of(config, load_character("human23"))
+    np.testing.assert_array_equal(found.table.qpos, stored.table.qpos)
+    for change in ({"speed": (0.2, 0.5)}, {"substeps": 6}, {"reference": "walk.bvh"}):
+        assert shipped_reference(config.replace(**change)) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -275,4 +276,11 @@ def test_past_selves_play_the_other_team(tmp_path):
     task.batch.pool.clear()
     task.batch.load_pool(state.arrays)
     assert (task.batch.pool[-1][name] == newest[name]).all()
+    older = {
+        n: a for n, a in state.arrays.items() if not re.match(r"pool\.\d+\.returns", n)
+    }
+    assert len(older) < len(state.arrays)
+    task.batch.load_pool(older)
+    task.batch.reset(np.arange(task.batch.num_envs))
+    task.batch.step(np.zeros((task.batch.num_envs, task.policy.width)))
     run.close()

@@ -2,7 +2,7 @@ class_name AmbuloTrackerShape
 extends RefCounted
 ## The player's proportions: lengths of trunk, arms and legs relative to human23.
 ##
-## The computation is that of `ik/trackers/shape.py` and `ik/trackers/shape_estimate.py`.
+## The computation is that of `ik/trackers/shape.py`.
 
 const TRUNK := 0
 const ARM := 1

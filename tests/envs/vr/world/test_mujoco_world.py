@@ -61,6 +61,9 @@ def test_levels_come_and_go():
     world.close()
     with pytest.raises(AmbuloError, match="reset"):
         world.step(np.zeros((2, 3)))
+    world.set_levels([0], [levels[1]])
+    with pytest.raises(AmbuloError, match="call reset"):
+        world.step(np.zeros((2, 3)))
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.3, math.pi / 4])

@@ -164,7 +164,7 @@ func test_a_camera_is_off_at_first() -> void:
 	var camera := AmbuloCameraSensor.new()
 	check_contains(camera.problem(), "is off")
 	camera.enabled = true
-	check_contains(camera.problem(), "without --headless")
+	check_contains(camera.problem(), "environment.headless=false")
 	camera.free()
 
 

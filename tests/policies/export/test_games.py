@@ -97,7 +97,7 @@ def test_a_game_of_godot_rl_gets_what_its_loader_reads(tmp_path):
     acted = agent_of(BOAT).act(obs)["sail"]
     np.testing.assert_allclose(np.clip(out, -1, 1), acted, atol=1e-5, rtol=0)
     assert after.tolist() == [0.0]
-    car = agent_of(CAR)
+    car = agent_of(CAR, log_std_init=-0.7)
     export_godot_rl(car, tmp_path / "car.onnx")
     row = np.ones((1, 5), np.float32)
     (out,) = session(tmp_path / "car.onnx").run(
@@ -108,7 +108,7 @@ def test_a_game_of_godot_rl_gets_what_its_loader_reads(tmp_path):
     np.testing.assert_allclose(
         np.clip(out[:, 4:5], -1, 1), car.act(row)["steer"], atol=1e-5, rtol=0
     )
-    assert out[0, 5] == pytest.approx(-0.5)
+    assert out[0, 5] == pytest.approx(-0.7)
 
 
 def test_what_cannot_be_exported_is_named(tmp_path):

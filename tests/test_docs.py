@@ -109,7 +109,7 @@ def test_code_of_a_page_runs_from_top_to_bottom(
     blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
     for block in (BEFORE.get(page.name, ""), *blocks):
         if LEFT_OUT.get(page.name, "\0") not in block:
-            exec(compile(block, page.name, "exec"), names)
+            exec(compile(block, page.name, "exec", dont_inherit=True), names)
 
 
 def copy_clips(source: Path, folder: Path) -> None:

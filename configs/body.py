@@ -47,6 +47,11 @@ class BodyRecord(Config):
     notes: tuple[str, ...] = ()
     """Doubts and changes, as notes to the user."""
 
+    @property
+    def has_muscles(self) -> bool:
+        """Whether it has muscles beside its motors."""
+        return "<tendon" in self.xml
+
     def __hash__(self) -> int:
         """Hash of the identifying fields."""
         return hash((self.name, self.digest, self.source))

@@ -1,5 +1,7 @@
 """Muscle actuation of N simulations: activations that produce a requested torque.
 
+Motors of a body, on joints that no muscle turns, exert their torque directly.
+
 The exact solver (`muscle.solver`) or a muscle network distributes the torque over the
 muscles every second physics step. The control goes through MuJoCo's activation dynamics (10 ms
 up, 40 ms down; `muscle.activation`). The bounds are the activations that each muscle can reach
@@ -68,6 +70,8 @@ class MuscleActuation:
         self._transmission = transmission_of_batch(batch)
         self._qpos: Floats = batch.bind("qpos")
         self._act: Floats = batch.bind("act")
+        self._motors = motor_rows(model, self.layer.dofs)
+        self._limits = model.actuator_forcerange[self._motors[0]].T.copy()
         self._refresh = refresh
         self._cost = cost or ActivationCost()
         self._constants = time_constants(model, self.layer.table.actuator)
@@ -109,7 +113,11 @@ class MuscleActuation:
         # Right after a reset, muscles count as active already.
         self._act[self._fresh] = self.activation[self._fresh]
         self._fresh[:] = False
-        out[:] = control_for(self._act, self.activation, self._constants, self._dt)
+        controls = control_for(self._act, self.activation, self._constants, self._dt)
+        out[:, self.layer.table.actuator] = controls
+        motors, rows = self._motors
+        if len(motors):
+            out[:, motors] = np.clip(torque[:, rows], *self._limits)
 
     def torques_with(self, numbers: Floats) -> MuscleTorque:
         """Torque of muscles with other constants in the present state.
@@ -177,3 +185,28 @@ class MuscleActuation:
             high = next_activation(high, np.ones_like(high), self._constants, self._dt)
         low[self._fresh], high[self._fresh] = 0.0, 1.0
         return np.clip(low, 0.0, 1.0), np.clip(high, 0.0, 1.0)
+
+
+def motor_rows(model: mujoco.MjModel, dofs: Ints) -> tuple[Ints, Ints]:
+    """Return the motors of a model, (k,), and the rows of `dofs` (na,) that they drive, (k,).
+
+    Raises:
+        MuscleError: An actuator is neither a muscle nor a motor of a joint.
+    """
+    row_of = {int(dof): row for row, dof in enumerate(dofs)}
+    motors, rows = [], []
+    for u in range(model.nu):
+        if int(model.actuator_gaintype[u]) == int(mujoco.mjtGain.mjGAIN_MUSCLE):
+            continue
+        joint = int(model.actuator_trnid[u, 0])
+        drives = int(model.actuator_trntype[u]) == int(mujoco.mjtTrn.mjTRN_JOINT)
+        axis = int(np.abs(model.actuator_gear[u, :3]).argmax())
+        dof = int(model.jnt_dofadr[joint]) + axis if drives else -1
+        if dof not in row_of:
+            name = model.actuator(u).name
+            raise MuscleError(
+                f"actuator {name!r} is neither muscle nor motor of a joint"
+            )
+        motors.append(u)
+        rows.append(row_of[dof])
+    return np.array(motors, dtype=np.int64), np.array(rows, dtype=np.int64)

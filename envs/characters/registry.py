@@ -51,20 +51,25 @@ SPECS: dict[str, Callable[[], mujoco.MjSpec]] = {
 """The editable MuJoCo model of every character by its name."""
 
 
-def load_character(name: str, record: BodyRecord | None = None) -> Character:
+def load_character(
+    name: str, record: BodyRecord | None = None, *, muscles: bool = False
+) -> Character:
     """The character `name`: one of `CHARACTERS`, or a body of the user's.
 
     Args:
         name: A name, a file (`FILE.xml` and `FILE.urdf` as they are, `FILE.body.json`
             prepared), or a function `package:function` that makes a model.
         record: What was prepared of it before (with a model, for example).
+        muscles: Whether a body of the user's is driven by its muscles, if it has any.
 
     Raises:
         ConfigError: No such name, which lists what there is; or a body that cannot be used.
     """
     if name in CHARACTERS:
         return CHARACTERS[name]()
-    return character_of(body_record(name) if record is None else record)
+    return character_of(
+        body_record(name) if record is None else record, muscles=muscles
+    )
 
 
 def load_spec(name: str, record: BodyRecord | None = None) -> mujoco.MjSpec:

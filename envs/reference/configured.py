@@ -89,8 +89,9 @@ def configured_character(config: LocomotionEnvironmentConfig) -> Character:
         )
     if config.actuation == "torque" and f"{name}_motors" in CHARACTERS:
         name = f"{name}_motors"
-    character = load_character(name, config.prepared_body)
-    if config.actuation == "muscle" and character.actuation is None:
+    muscles = config.actuation == "muscle"
+    character = load_character(name, config.prepared_body, muscles=muscles)
+    if muscles and character.actuation is None:
         raise ConfigError(
             f"{name} has no muscles: set character = myolegs, or actuation = torque"
         )
@@ -257,6 +258,7 @@ def _key(config: LocomotionEnvironmentConfig) -> LocomotionEnvironmentConfig:
     if config.character not in CHARACTERS:  # the body itself, wherever its file lies
         record = config.prepared_body or body_record(config.character)
         values |= {"character": record.name, "body": record.replace(source=record.name)}
+        values.pop("actuation")  # muscles that saturate have no useful derivative
     if config.traits.trackers:  # they follow the references of `track`
         values |= {"task": "track", "joints": TRAITS["track"].defaults["joints"]}
     elif config.task_package is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Literal
 
 import mujoco
 import numpy as np
@@ -107,6 +107,13 @@ class StandingCheck:
     balance: bool
     """Whether the balance controller helped."""
 
+    @property
+    def text(self) -> str:
+        """How long it stands."""
+        if self.calm == 1.0:
+            return f"stands {SECONDS:g} s"
+        return f"falls after {self.seconds:.1f} s"
+
 
 @dataclass(frozen=True)
 class BodyCheck:
@@ -134,6 +141,9 @@ class BodyCheck:
     """By role."""
     soles: SoleCheck
     standing: StandingCheck
+    """Driven by motors."""
+    muscles: StandingCheck | None
+    """Driven by its muscles, undisturbed; None: it has none."""
     notes: tuple[str, ...]
     """Doubts and changes, a line each."""
 
@@ -159,13 +169,12 @@ class BodyCheck:
     @property
     def verdict(self) -> str:
         """How it stands, in words."""
-        one, parts = self.standing, []
-        if one.calm == 1.0:
-            parts.append(f"stands {SECONDS:g} s")
-        else:
-            parts.append(f"falls after {one.seconds:.1f} s")
+        one = self.standing
+        parts = [one.text]
         if one.pushed is not None and one.calm == 1.0:
             parts.append(f"{one.pushed:.0%} after a push of {one.impulse:.0f} N s")
+        if self.muscles is not None:
+            parts.append(f"by its muscles {self.muscles.text}")
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -213,6 +222,11 @@ def check_body(
         roles=_roles(character, pose, soles),
         soles=_soles(soles, data),
         standing=_standing(body, character, pushes=pushes, progress=progress),
+        muscles=(
+            _standing(body, character, actuation="muscle")
+            if record is not None and record.has_muscles
+            else None
+        ),
         notes=() if record is None else record.notes,
     )
 
@@ -288,11 +302,14 @@ def _standing(
     body: str,
     character: Character,
     *,
-    pushes: bool,
-    progress: Callable[[int], None] | None,
+    actuation: Literal["torque", "muscle"] = "torque",
+    pushes: bool = False,
+    progress: Callable[[int], None] | None = None,
 ) -> StandingCheck:
     """Stand with an action of 0."""
-    config = LocomotionConfig().override("environment", task="stand", character=body)
+    config = LocomotionConfig().override(
+        "environment", task="stand", character=body, actuation=actuation
+    )
     calm = undisturbed(config, SECONDS)
     subject = LocomotionSubject(calm, (None,))
     batch = bodies(subject, calm, range(CALM), 0)

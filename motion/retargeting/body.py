@@ -64,6 +64,10 @@ class RetargetBody:
         )
         return bone if np.linalg.norm(bone) >= SHORT else None
 
+    def limb_bone(self, start: str, end: str) -> Floats | None:
+        """As `bone`; a last role's bone leads to where its part ends (`end_bone`)."""
+        return self.bone(start, end) if end in self.roles else self.end_bone(start)
+
     def length(self, start: str, end: str) -> float:
         """Distance between two roles at rest, [m]; 0 if either is missing."""
         bone = self.bone(start, end)
@@ -104,7 +108,7 @@ class RetargetBody:
         """The axis across a ball's bone with by far the widest limits; "" if there is none."""
         skeleton = self.skeleton
         side, limb = role.split("_", 1)
-        bone = self.bone(role, f"{side}_{LIMBS.get(limb, '')}")
+        bone = self.limb_bone(role, f"{side}_{LIMBS.get(limb, '')}")
         if bone is None or len(skeleton.orders[joint]) != 3:
             return ""
         frame = quat_multiply(self.orientations[joint], skeleton.axes[joint])
@@ -133,7 +137,7 @@ class RetargetBody:
         above = next((start for start, end in LIMBS.items() if end == limb), "")
         bones = [
             self.bone(f"{side}_{above}", role),
-            self.bone(role, f"{side}_{LIMBS.get(limb, '')}"),
+            self.limb_bone(role, f"{side}_{LIMBS.get(limb, '')}"),
         ]
         return [bone / np.linalg.norm(bone) for bone in bones if bone is not None]
 

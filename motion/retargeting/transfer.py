@@ -61,8 +61,8 @@ def alignments(
     }
     for side in SIDES:
         for start, end in LIMBS.items():
-            target_bone = target.bone(side + start, side + end)
-            source_bone = source.bone(side + start, side + end)
+            target_bone = target.limb_bone(side + start, side + end)
+            source_bone = source.limb_bone(side + start, side + end)
             if target_bone is None or source_bone is None:
                 continue
             smallest = quat_between(target_bone, source_bone)
@@ -109,7 +109,7 @@ def _seen_hinge(source: RetargetBody, role: str, turns: Floats) -> Floats | None
     side, limb = role.split("_", 1)
     above = next(start for start, end in LIMBS.items() if end == limb)
     first = source.bone(f"{side}_{above}", role)
-    second = source.bone(role, f"{side}_{LIMBS[limb]}")
+    second = source.limb_bone(role, f"{side}_{LIMBS[limb]}")
     if first is None or second is None:
         return None
     first, second = first / np.linalg.norm(first), second / np.linalg.norm(second)
@@ -342,7 +342,7 @@ def _soft_axes(body: RetargetBody, role: str, requested: Floats) -> Floats:
     """
     axes = np.zeros((len(requested), 3))
     side, _, limb = role.partition("_")
-    bone = body.bone(role, f"{side}_{LIMBS.get(limb, '')}")
+    bone = body.limb_bone(role, f"{side}_{LIMBS.get(limb, '')}")
     if body.turns_freely(role):
         return axes
     if limb == "foot":

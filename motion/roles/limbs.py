@@ -89,7 +89,7 @@ class LimbScores:
         thigh, shin = path.gap(i, j), path.gap(j, k)
         length = np.maximum(thigh + shin, 1e-9)
         last = len(points) - 1
-        usable = joint[i] & joint[j] & (joint[k] | (k == last))
+        usable = joint[i] & path.bends[j] & (joint[k] | (k == last))
         usable &= np.minimum(thigh, shin) >= 0.25 * length
         if not usable.any():
             return None
@@ -146,7 +146,7 @@ class LimbScores:
             + NAME_WEIGHT * (path.vote("upper_arm")[i] + path.vote("forearm")[j] + clavicle[i])
             - path.still[i] - path.still[j]
         )  # fmt: skip
-        score[~(path.joint[i] & path.joint[j])] = -np.inf
+        score[~(path.joint[i] & path.bends[j])] = -np.inf
         best = int(score.argmax())
         if not np.isfinite(score[best]):
             return None
@@ -194,8 +194,13 @@ class LimbScores:
     def _arm_without_hand(
         self, path: _Path, leg: float
     ) -> tuple[tuple[Ints, Ints, Ints], Floats, Floats]:
-        """Pairs of joints whose second is the last node, as for `_arm_with_hand`."""
+        """Pairs of joints whose second is the last, as for `_arm_with_hand`.
+
+        Hinges after it that twist it belong to it.
+        """
         last = len(path.points) - 1
+        while last > 1 and path.twists[last]:
+            last -= 1
         i = np.arange(last)
         j = np.full(last, last)
         length = 2.0 * path.gap(i, j)
@@ -229,6 +234,8 @@ class _Path:
         self.points = pair.points
         self._votes: dict[str, Floats] = {}
         self.joint = np.array([node not in tree.ends for node in pair.sides[0]])
+        self.twists = np.array([node in tree.twists for node in pair.sides[0]])
+        self.bends = self.joint & ~self.twists
         self.still = np.array([float(node in tree.still) for node in pair.sides[0]])
         steps = np.linalg.norm(np.diff(self.points, axis=0), axis=1)
         self.along: Floats = np.r_[0.0, np.cumsum(steps)]

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LIGHT = 1e-6
 """Bodies below this mass, [kg], that neither move nor carry anything are frames."""
 UP = np.array([0.0, 0.0, 1.0])
+UNLIMITED = (-np.pi, np.pi)
 
 
 def skeleton_tree(skeleton: Skeleton, points: Floats | None = None) -> RoleTree:
@@ -69,9 +70,8 @@ def model_tree(model: mujoco.MjModel) -> RoleTree:
         anchor, axis = data.xanchor[joint].copy(), data.xaxis[joint].copy()
         if kind == hinge:
             anchor += axis * ((data.xpos[body] - anchor) @ axis)
-            if model.jnt_limited[joint]:
-                low, high = model.jnt_range[joint]
-                hinges.append(Hinge(body - 1, axis, (float(low), float(high))))
+            limits = model.jnt_range[joint] if model.jnt_limited[joint] else UNLIMITED
+            hinges.append(Hinge(body - 1, axis, (float(limits[0]), float(limits[1]))))
         anchors.setdefault(body, []).append(anchor)
     for body, points in anchors.items():
         places[body] = np.mean(points, axis=0)

@@ -28,6 +28,11 @@ at the elbow, the hand's at the wrist. "spine" is the first joint above the hips
 the one that carries neck and arms, "neck" the first between chest and head."""
 
 
+ALONG, SHORT_BONE = 0.9, 0.02
+"""Smallest cosine between a bone and the axis of a hinge that twists it, and the length over
+the tree's size below which a bone has no direction."""
+
+
 @dataclass(frozen=True, eq=False)
 class Hinge:
     """A joint that turns about one axis."""
@@ -65,7 +70,7 @@ class RoleTree:
     outlines: dict[int, Floats] = field(default_factory=dict)
     """Points of the shapes that a node carries, (n, 3)."""
     hinges: tuple[Hinge, ...] = ()
-    """Hinges with their limits."""
+    """Hinges with their limits, a whole turn without one."""
     up: Floats | None = None
     """Direction up, if it is known. Shape (3,)."""
     front: Floats | None = None
@@ -120,6 +125,18 @@ class RoleTree:
             for child in self.children[node]:
                 inside[node].extend(inside[child])
         return tuple(tuple(nodes) for nodes in inside)
+
+    @cached_property
+    def twists(self) -> frozenset[int]:
+        """Nodes whose hinges turn about the line from their parent: no knee, no elbow."""
+        turning: dict[int, bool] = {}
+        for hinge in self.hinges:
+            above = self.parents[hinge.node]
+            bone = self.positions[hinge.node] - self.positions[max(above, 0)]
+            is_bone = above >= 0 and np.linalg.norm(bone) >= SHORT_BONE * self.size
+            along = is_bone and abs(float(unit(bone) @ hinge.axis)) >= ALONG
+            turning[hinge.node] = along and turning.get(hinge.node, True)
+        return frozenset(node for node, along in turning.items() if along)
 
     @cached_property
     def size(self) -> float:

@@ -78,7 +78,7 @@ train_muscle --resume runs/myolegs_0_20260101-120000
         from ambulo.train.muscle.training import MuscleTask
 
         config = request.config
-        layer = MuscleLayer(load_character(config.character).model)
+        layer = MuscleLayer(load_character(config.character, muscles=True).model)
         count = config.network.poses + config.training.validation_poses
         print(f"muscles in {count} random poses of {config.character}", file=sys.stderr)
         task = MuscleTask(

@@ -23,6 +23,7 @@ from ambulo.envs.characters.own.links import (
     frame_turn,
     geom_points,
 )
+from ambulo.envs.characters.own.muscles import MUSCLE_SITE, WRAP, write_muscles
 from ambulo.envs.characters.own.soles import FootSole
 from ambulo.motion.rotations import quat_from_matrix
 
@@ -46,6 +47,8 @@ class BodyParts:
     """Links whose shapes do not touch the floor."""
     torques: Mapping[str, float] = field(default_factory=dict)
     """Largest torque of each joint, [N m]; without limit if left out."""
+    limp: frozenset[str] = frozenset()
+    """Joints that lose their springs and damping."""
     armature: float = 0.0
     """Smallest inertia added to a joint's axis, [kg m^2]."""
     timestep: float = 1.0 / 150.0
@@ -105,7 +108,7 @@ def body_xml(tree: LinkTree, name: str, parts: BodyParts | None = None) -> str:
                 tree, link, names[i], element, origin, turn, parts
             )
         _inertial(element, link.mass, link.center - origin, link.inertia, turn)
-        _shapes(tree.model, element, link, origin, turn, touches=i not in parts.clear)
+        _shapes(tree, element, link, origin, turn, touches=i not in parts.clear)
         ends.append((element, origin, turn))
     _marks(ends, parts)
     ties = _ties(tree, names)
@@ -114,6 +117,7 @@ def body_xml(tree: LinkTree, name: str, parts: BodyParts | None = None) -> str:
         for row in ties:
             SubElement(section, "joint", row)
     _motors(root, world, parts)
+    write_muscles(root, tree.model, tree.muscles)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -146,6 +150,8 @@ def _chain(
             "armature": max(float(model.dof_armature[dof]), parts.armature),
             "frictionloss": model.dof_frictionloss[dof],
         }
+        if name in parts.limp:
+            values |= {"damping": 0.0, "stiffness": 0.0}
         row = {key: _text([float(value)]) for key, value in values.items() if value}
         at = int(model.jnt_qposadr[joint.source])
         limited = bool(model.jnt_limited[joint.source])
@@ -189,7 +195,7 @@ def _inertial(
 
 
 def _shapes(
-    model: mujoco.MjModel,
+    tree: LinkTree,
     element: Element,
     link: Link,
     origin: Floats,
@@ -197,13 +203,39 @@ def _shapes(
     *,
     touches: bool,
 ) -> None:
-    """The shapes of a link: those that collide, else those that are seen."""
+    """The shapes of a link: those that collide, else those that are seen; and its muscles'."""
+    model = tree.model
+    wraps = {shape for muscle in tree.muscles for shape in muscle.shapes}
+    seen = [shape for shape in link.geoms if shape.geom not in wraps]
     solid = [
         shape
-        for shape in link.geoms
+        for shape in seen
         if model.geom_contype[shape.geom] or model.geom_conaffinity[shape.geom]
     ]
-    for shape in solid or link.geoms:
+    for shape in link.geoms:
+        if shape.geom in wraps:
+            kind, place, axes, size = _primitive(model, shape)
+            SubElement(
+                element,
+                "geom",
+                name=f"{WRAP}{shape.geom}",
+                type=kind,
+                pos=_text(turn.T @ (place - origin)),
+                quat=_text(quat_from_matrix(turn.T @ axes)),
+                size=_text(size),
+                contype="0",
+                conaffinity="0",
+                group="4",
+            )
+    for site, point in link.sites:
+        SubElement(
+            element,
+            "site",
+            name=f"{MUSCLE_SITE}{site}",
+            pos=_text(turn.T @ (point - origin)),
+            group="4",
+        )
+    for shape in solid or seen:
         kind, place, axes, size = _primitive(model, shape)
         material = int(model.geom_matid[shape.geom])
         color = (
@@ -306,14 +338,12 @@ def _ties(tree: LinkTree, names: list[list[str]]) -> list[dict[str, str]]:
             int(model.eq_type[e]) != int(mujoco.mjtEq.mjEQ_JOINT)
             or not model.eq_active0[e]
             or tied not in found
-            or (leader >= 0 and leader not in found)
+            or leader not in found
         ):
             continue
         name, sign = found[tied]
         row = {"joint1": name}
-        other = 1.0
-        if leader >= 0:
-            row["joint2"], other = found[leader]
+        row["joint2"], other = found[leader]
         powers = sign * other ** np.arange(5)
         rows.append(row | {"polycoef": _text(model.eq_data[e, :5] * powers)})
     return rows

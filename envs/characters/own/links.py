@@ -14,6 +14,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.characters.own.muscles import Muscle, muscles_of
 from ambulo.motion.rotations import quat_between, quat_to_matrix
 
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
@@ -66,6 +67,8 @@ class Link:
     """Index of the link that it hangs on; -1 for the root."""
     joints: tuple[LinkJoint, ...] = ()
     """Joints between its parent and it, from the parent outwards."""
+    sites: tuple[tuple[int, Floats], ...] = ()
+    """Its sites of muscles: index in the model, and place, (3,), [m]."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,17 +83,22 @@ class LinkTree:
     """Parts that were locked or left out, a line each."""
     of_body: dict[int, int] = field(default_factory=dict)
     """Link of each body of the model."""
+    muscles: tuple[Muscle, ...] = ()
+    """Muscles whose ends are all on it."""
 
 
 def links_of(model: mujoco.MjModel, top: int) -> LinkTree:
     """Return the links of the body `top` and all below it, at the model's rest.
 
-    Slides are locked at rest. Joints keep their order.
+    Slides are locked at rest, hinges where an equality holds them. Joints keep their order.
 
     Raises:
         ConfigError: Something below the root is free, or a loop is closed.
     """
     data = mujoco.MjData(model)
+    held = held_joints(model)
+    for joint, angle in held.items():
+        data.qpos[model.jnt_qposadr[joint]] += angle
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
     below = branch_of(model, top)
@@ -107,7 +115,7 @@ def links_of(model: mujoco.MjModel, top: int) -> LinkTree:
         for j in range(first, first + int(model.body_jntnum[body])):
             kind = int(model.jnt_type[j])
             name = model.joint(j).name or model.body(body).name or f"joint{j}"
-            if kind == _SLIDE and body != top:
+            if body != top and (kind == _SLIDE or j in held):
                 locked.append(name)
             elif kind == _FREE and body != top:
                 raise ConfigError(
@@ -128,12 +136,34 @@ def links_of(model: mujoco.MjModel, top: int) -> LinkTree:
             of_body[body] = of_body[int(model.body_parentid[body])]
             rows[of_body[body]].append(body)
     if locked:
-        notes.append(f"slides are locked: {', '.join(locked[:4])}")
+        notes.append(f"locked: {', '.join(locked[:4])}")
+    muscles, others = muscles_of(model)
+    if others:
+        notes.append(f"muscles without a spatial tendon are left out: {others[0]}")
+    sites = {site for muscle in muscles for site in muscle.sites}
     links = tuple(
-        replace(_link(model, data, bodies), parent=parent, joints=own)
+        replace(_link(model, data, bodies, sites), parent=parent, joints=own)
         for bodies, parent, own in zip(rows, parents, joints, strict=True)
     )
-    return LinkTree(model, links, tuple(notes), of_body)
+    own_sites = {site for link in links for site, _ in link.sites}
+    return LinkTree(
+        model,
+        links,
+        tuple(notes),
+        of_body,
+        tuple(muscle for muscle in muscles if muscle.sites <= own_sites),
+    )
+
+
+def held_joints(model: mujoco.MjModel) -> dict[int, float]:
+    """Return the hinges that an active equality holds at an angle, and it from rest, [rad]."""
+    return {
+        int(model.eq_obj1id[e]): float(model.eq_data[e, 0])
+        for e in range(model.neq)
+        if int(model.eq_type[e]) == int(mujoco.mjtEq.mjEQ_JOINT)
+        and model.eq_active0[e]
+        and int(model.eq_obj2id[e]) < 0
+    }
 
 
 def branch_of(model: mujoco.MjModel, top: int) -> list[int]:
@@ -162,8 +192,10 @@ def _refuse_loops(model: mujoco.MjModel, below: set[int]) -> None:
             )
 
 
-def _link(model: mujoco.MjModel, data: mujoco.MjData, bodies: list[int]) -> Link:
-    """Mass and shapes of welded bodies."""
+def _link(
+    model: mujoco.MjModel, data: mujoco.MjData, bodies: list[int], sites: set[int]
+) -> Link:
+    """Mass, shapes and `sites` of welded bodies."""
     masses = model.body_mass[bodies]
     mass = float(masses.sum())
     centers = data.xipos[bodies]
@@ -181,7 +213,18 @@ def _link(model: mujoco.MjModel, data: mujoco.MjData, bodies: list[int]) -> Link
         if int(model.geom_bodyid[g]) in bodies
         and int(model.geom_type[g]) not in (plane, field_)
     )
-    return Link(tuple(bodies), mass, np.asarray(center), inertia, geoms)
+    return Link(
+        tuple(bodies),
+        mass,
+        np.asarray(center),
+        inertia,
+        geoms,
+        sites=tuple(
+            (site, data.site_xpos[site].copy())
+            for site in sorted(sites)
+            if int(model.site_bodyid[site]) in bodies
+        ),
+    )
 
 
 def turned(tree: LinkTree, turn: Floats, origin: Floats) -> LinkTree:
@@ -198,6 +241,7 @@ def turned(tree: LinkTree, turn: Floats, origin: Floats) -> LinkTree:
                 link,
                 center=place(link.center),
                 inertia=turn @ link.inertia @ turn.T,
+                sites=tuple((site, place(point)) for site, point in link.sites),
                 geoms=tuple(
                     replace(g, place=place(g.place), turn=turn @ g.turn)
                     for g in link.geoms

@@ -67,6 +67,8 @@ FREQUENCY = 8.0
 """Largest natural frequency of a joint that carries nothing but its own part, [Hz]."""
 ARMATURE = 5e-4
 """Smallest inertia added to a joint over mass * leg length squared."""
+DRIVE = 1.0
+"""Angle from rest that motors must reach against a joint's springs, [rad]."""
 MAX_AXES = 250
 """Most joint axes of a body; a balance controller's cost grows with their cube."""
 SHORTEST, LONGEST = 0.1, 3.0
@@ -107,7 +109,6 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     model = found.model
     if model.nv > MAX_AXES + 6:
         raise ConfigError(f"{model.nv - 6} joint axes; a body has at most {MAX_AXES}")
-    _refuse_muscles(model)
     roles = body_roles(model, settings)
     tree = links_of(model, roles.top)
     tree = turned(tree, roles.turn, roles.origin)
@@ -153,15 +154,27 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     limits = model_limits(tree, names)
     torques, weak = _torques(body, part_of, limits, settings, moment)
     notes += weak
+    limp = _drives(body, torques)
+    parts = replace(parts, torques=torques, limp=limp)
+    xml = body_xml(tree, name, parts)
+    if limp:
+        body = mujoco.MjModel.from_xml_string(xml)
+        notes.append(
+            f"springs of {len(limp)} joints are stronger than their motors, as of"
+            f" {min(limp)}: taken for gains of a drive, left out"
+        )
+    if tree.muscles:
+        notes.append(
+            f"{len(tree.muscles)} muscles, used with environment.actuation = muscle"
+        )
     if any(sole.is_ball for sole in feet.soles):
         notes.append("ball feet: it cannot stand still, it must balance")
     _check_strength(body, pose, soles, torques, part_of)
-    parts = replace(parts, torques=torques)
     return BodyRecord(
         name=name,
         source=label,
         digest=digest,
-        xml=body_xml(tree, name, parts),
+        xml=xml,
         roles={role: skeleton.joints[skeleton.roles[role]] for role in chains},
         chains=chains,
         gains=_gains(body, pose, part_of, moment),
@@ -200,14 +213,6 @@ def _chains(
 def _direction(vector: Floats) -> tuple[float, float, float]:
     x, y, z = (round(float(value), 6) + 0.0 for value in vector)
     return x, y, z
-
-
-def _refuse_muscles(model: mujoco.MjModel) -> None:
-    if (model.actuator_dyntype == int(mujoco.mjtDyn.mjDYN_MUSCLE)).any():
-        raise ConfigError(
-            "it has muscles: of bodies with muscles only myolegs is known; remove its"
-            " actuators to drive it by motors"
-        )
 
 
 def _leg(roles: BodyRoles) -> float:
@@ -296,6 +301,18 @@ def _torques(
     elif ruled:
         notes.append(f"no torque limit of {', '.join(ruled[:3])}: by the rule")
     return torques, notes
+
+
+def _drives(body: mujoco.MjModel, torques: dict[str, float]) -> frozenset[str]:
+    """Joints whose springs hold them against their motors within `DRIVE` of rest.
+
+    Some simulators read `stiffness` and `damping` of MJCF files as gains of drives.
+    """
+    return frozenset(
+        name
+        for name, limit in torques.items()
+        if DRIVE * float(body.joint(name).stiffness[0]) > limit
+    )
 
 
 def _check_strength(

@@ -15,29 +15,39 @@ from ambulo.configs.body import BodyRecord
 from ambulo.configs.errors import ConfigError, SkeletonError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.characters.own.body_xml import SOLE, TIP
+from ambulo.envs.characters.own.muscles import with_motors, with_muscles
 from ambulo.motion.gaits.soles import Soles
 from ambulo.motion.rotations import quat_conjugate, quat_multiply, quat_rotate
 from ambulo.motion.skeleton import Skeleton
+from ambulo.muscle.actuation import MuscleActuation
 
 ELEMENTS = frozenset([
     "mujoco", "compiler", "option", "worldbody", "body", "freejoint", "joint", "inertial",
-    "geom", "site", "equality", "actuator", "motor",
+    "geom", "site", "equality", "actuator", "motor", "general", "tendon", "spatial",
+    "pulley",
 ])  # fmt: skip
 """Elements that the XML of a record may hold: none reads files or loads code."""
-LARGEST = 2000
+LARGEST = 10_000
 """Most elements of a record's XML."""
 _BALL = int(mujoco.mjtJoint.mjJNT_BALL)
 
 
-def character_of(record: BodyRecord) -> Character:
+def character_of(record: BodyRecord, *, muscles: bool = False) -> Character:
     """Return the body of a record.
+
+    Args:
+        record: The record.
+        muscles: Driven by its muscles, and motors where it has none; otherwise by motors.
 
     Raises:
         ConfigError: It is damaged, or holds what no prepared body does.
     """
     _check_xml(record)
+    xml, standing = record.xml, np.array(record.standing)
     try:
-        model = mujoco.MjModel.from_xml_string(record.xml)
+        if record.has_muscles:
+            xml = with_muscles(xml, standing) if muscles else with_motors(xml)
+        model = mujoco.MjModel.from_xml_string(xml)
         skeleton = model_skeleton(record.name, model, record.roles, record.chains)
         soles = model_soles(model, skeleton)
     except (
@@ -49,13 +59,13 @@ def character_of(record: BodyRecord) -> Character:
     ) as error:
         line = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ConfigError(f"body {record.name}: is damaged: {line}") from None
-    standing = np.array(record.standing)
     if standing.shape != (model.nq,) or not np.isfinite(standing).all():
         raise ConfigError(f"body {record.name}: its standing pose is another body's")
     standing.setflags(write=False)
     return Character(
         record.name, model, skeleton, soles, record.gains, standing=standing,
-        spec=partial(_spec_of, record.xml),
+        spec=partial(_spec_of, xml),
+        actuation=partial(MuscleActuation, model) if record.has_muscles and muscles else None,
     )  # fmt: skip
 
 

@@ -66,7 +66,7 @@ SAME_POSITION, SAME_VELOCITY, SAME_OFFSET = 0.02, 0.3, 0.04
 FIRM = replace(FITTING, place=100.0)
 """Costs that keep bodies with weak ankles, which fall behind, in their place."""
 ATTEMPTS = (
-    (0.5, 8, FITTING, 0.05),
+    (0.5, 8, FITTING, 0.04),
     (0.5, 8, FIRM, 0.1),
     (0.5, 4, FITTING, 0.1),
     (1.0, 4, FITTING, 0.1),

@@ -22,8 +22,13 @@ from ambulo.motion.rotations import (
 EPS = 1e-6
 
 
-def random_body(rng: np.random.Generator, joints: str) -> mujoco.MjModel:
-    """A free tree; a letter of `joints` for each body: 1 to 3 hinges, (b)all, (w)elded."""
+def random_body(
+    rng: np.random.Generator, joints: str, muscles: int = 0
+) -> mujoco.MjModel:
+    """A free tree; a letter of `joints` for each body: 1 to 3 hinges, (b)all, (w)elded.
+
+    Muscles run over sites of random bodies and around a sphere.
+    """
     root = Element("mujoco")
     SubElement(root, "compiler", angle="radian")
     SubElement(root, "option", gravity="0.3 -0.2 -9")
@@ -60,6 +65,23 @@ def random_body(rng: np.random.Generator, joints: str) -> mujoco.MjModel:
             quat=text(4), density="800", contype="0", conaffinity="0",
         )  # fmt: skip
         bodies.append(body)
+    tendons, actuators = SubElement(root, "tendon"), SubElement(root, "actuator")
+    for m in range(muscles):
+        cord = SubElement(tendons, "spatial", name=f"m{m}")
+        for k, b in enumerate(rng.permutation(len(bodies))[:3]):
+            SubElement(bodies[b], "site", name=f"s{m}{k}", pos=text(3))
+            if k == 1:
+                row = {"name": f"w{m}", "size": "0.02", "pos": text(3, 0.05)}
+                SubElement(
+                    bodies[b], "geom", row, mass="0", contype="0", conaffinity="0"
+                )
+                SubElement(cord, "geom", geom=f"w{m}", sidesite=f"s{m}{k}")
+            else:
+                SubElement(cord, "site", site=f"s{m}{k}")
+        SubElement(
+            actuators, "muscle", name=f"m{m}", tendon=f"m{m}", lengthrange="0.05 0.9",
+            force=str(300 if m % 2 else -1), ctrllimited="true", ctrlrange="0 1",
+        )  # fmt: skip
     return mujoco.MjModel.from_xml_string(tostring(root, encoding="unicode"))
 
 
@@ -175,6 +197,22 @@ def test_normalised_body_has_the_same_equations_of_motion(
             found = other.qacc[twin.new.joint(name).dofadr[0]]
             scale = max(1.0, float(np.abs(data.qacc).max()))
             assert joint.sign * found == pytest.approx(acceleration, abs=2e-5 * scale)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_muscles_keep_their_lengths_speeds_and_forces(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    twin = Twin(random_body(rng, "2b1w3", muscles=4), rng)
+    data, other = twin.state(rng)
+    data.act[:] = other.act[:] = rng.random(4)
+    for one, model in ((data, twin.model), (other, twin.new)):
+        mujoco.mj_forward(model, one)
+    rows = [twin.new.actuator(f"m{m}").id for m in range(4)]
+    for name in ("actuator_length", "actuator_velocity", "actuator_force"):
+        expected = getattr(data, name)
+        found = getattr(other, name)[rows]
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert (data.actuator_force < 0.0).any()
 
 
 def test_normalised_body_falls_and_swings_as_the_model_does() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from ambulo.envs.characters.own.prepare import prepare_body
 from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.characters.own.settings import BodySettings
 from ambulo.envs.characters.registry import load_character
+from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.motion.retargeting.body import retarget_body
+from ambulo.muscle.actuation import MuscleActuation
 
 
 def urdf(mesh: str = "", mass: float = 3.0) -> str:
@@ -144,6 +147,120 @@ def test_urdf_gets_a_free_root_its_efforts_and_its_mimic_joints(tmp_path: Path) 
     assert set(body.model.actuator_forcerange[:, 1]) == {200.0}
 
 
+HANDS = r'<body name="(left|right)_hand" pos="0 0 -0.27">.*?</body>'
+TWISTS = {
+    "of the forearm, without a hand": (
+        HANDS,
+        r'<body name="\1_roll" pos="0 0 -0.1"><joint name="\1_roll" axis="0 0 1"/>'
+        r'<geom type="capsule" fromto="0 0 0 0 0 -.15" size=".03" mass="1"/></body>',
+        "{}_elbow",
+    ),
+    "of the upper arm, beside the shoulder": (
+        r'<body name="(left|right)_forearm" pos="0 0 -0.3">(.*?)'
+        + HANDS.replace("left|right", "?:left|right"),
+        r'<body name="\1_turn" pos="0 0 -0.1"><joint name="\1_turn" axis="0 0 1"/>'
+        r'<geom size=".02" mass=".1"/><body name="\1_forearm" pos="0 0 -0.2">\2</body>',
+        "{}_elbow",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TWISTS)
+def test_hinges_along_a_bone_are_no_elbows(case: str, humanoid: str) -> None:
+    pattern, replacement, elbow = TWISTS[case]
+    changed = re.sub(pattern, replacement, humanoid, flags=re.DOTALL)
+    assert changed.count('axis="0 0 1"') == humanoid.count('axis="0 0 1"') + 2
+    skeleton = character_of(prepare_body(changed)).skeleton
+    for side in ("left", "right"):
+        forearm = skeleton.joints[skeleton.roles[f"{side}_forearm"]]
+        assert forearm == elbow.format(side)
+
+
+def test_a_joint_that_an_equality_holds_is_locked_there(humanoid: str) -> None:
+    held = '<equality><joint joint1="left_ankle_x" polycoef="0.2 0 0 0 0"/></equality>'
+    record = prepare_body(humanoid.replace("<actuator>", f"{held}<actuator>"))
+    body = character_of(record)
+    assert "left_ankle_x" not in body.skeleton.joints
+    assert any("left_ankle_x" in note for note in record.notes)
+    free = character_of(prepare_body(humanoid))
+    turns = []
+    for one, angle in ((body, 0.0), (free, 0.2)):
+        data = mujoco.MjData(one.model)
+        if angle:
+            data.joint("left_ankle_x").qpos[:] = angle
+        mujoco.mj_kinematics(one.model, data)
+        feet = np.isclose(one.model.geom_size, [0.12, 0.045, 0.02]).all(axis=1)
+        left = max(np.flatnonzero(feet), key=lambda g: data.geom_xpos[g, 1])
+        turns.append(data.geom_xmat[left])
+    np.testing.assert_allclose(*turns, atol=1e-9)
+    assert abs(turns[0][8]) < 0.99
+
+
+def test_muscles_drive_their_joints_and_motors_the_others(humanoid: str) -> None:
+    tendons = muscles = ""
+    for side in ("left", "right"):
+        for name, x in (("front", 0.07), ("back", -0.07)):
+            for part, z in (("thigh", -0.2), ("shin", -0.1)):
+                start = f'<body name="{side}_{part}" '
+                head, tail = humanoid.split(start)
+                place, rest = tail.split(">", 1)
+                site = f'<site name="{side}_{part}_{name}" pos="{x} 0 {z}"/>'
+                humanoid = f"{head}{start}{place}>{site}{rest}"
+            ends = "".join(
+                f'<site site="{side}_{part}_{name}"/>' for part in ("thigh", "shin")
+            )
+            tendons += f'<spatial name="{side}_{name}">{ends}</spatial>'
+            muscles += (
+                f'<muscle name="{side}_{name}" tendon="{side}_{name}" force="4000"'
+                ' lengthrange="0.1 0.5"/>'
+            )
+    humanoid = humanoid.replace("<actuator>", f"<tendon>{tendons}</tendon><actuator>")
+    record = prepare_body(humanoid.replace("</actuator>", f"{muscles}</actuator>"))
+    assert record.has_muscles
+    plain, driven = character_of(record), character_of(record, muscles=True)
+    assert plain.model.nu == plain.model.nv - 6
+    assert plain.model.ntendon == 0
+    assert driven.model.nu == plain.model.nu - 2 + 4
+    simulation = CharacterSimulation(driven, 3)
+    assert driven.standing is not None
+    qpos = np.tile(driven.standing, (3, 1))
+    simulation.reset(np.arange(3), np.zeros(3), qpos, np.zeros((3, driven.model.nv)))
+    torque = np.random.default_rng(0).uniform(-20.0, 20.0, (3, plain.model.nu))
+    controls = np.full((3, driven.model.nu), np.nan)
+    assert isinstance(simulation.actuation, MuscleActuation)
+    simulation.actuation.apply(torque, controls)
+    for u in range(driven.model.nu):
+        name = driven.model.actuator(u).name
+        if name in driven.skeleton.joints:
+            column = controls[:, u]
+            row = [plain.model.actuator(k).name for k in range(plain.model.nu)].index(
+                name
+            )
+            np.testing.assert_array_equal(column, torque[:, row])
+        else:
+            assert ((controls[:, u] >= 0.0) & (controls[:, u] <= 1.0)).all()
+    knees = [
+        simulation.actuation.layer.dofs.tolist().index(d)
+        for d in driven.dofs("left_knee")
+    ]
+    assert np.abs(simulation.actuation.residual[:, knees]).max() < 0.5
+
+
+def test_gains_of_drives_are_no_springs(humanoid: str) -> None:
+    springs = humanoid.replace(
+        'axis="0 -1 0" range="0 140"', 'axis="0 -1 0" stiffness="500" damping="50"'
+    )
+    record = prepare_body(springs.replace('gear="300.0"', 'gear="90"'))
+    elbow = character_of(record).model.joint("left_elbow")
+    assert float(elbow.stiffness[0]) == float(elbow.damping[0]) == 0.0
+    assert any("gains of a drive" in note for note in record.notes)
+    weak = humanoid.replace(
+        'axis="0 -1 0" range="0 140"', 'axis="0 -1 0" stiffness="5" damping="1"'
+    )
+    elbow = character_of(prepare_body(weak)).model.joint("left_elbow")
+    assert float(elbow.stiffness[0]) == 5.0
+
+
 def test_own_settings_give_limits_roles_and_feet(tmp_path: Path) -> None:
     file = tmp_path / "weak.xml"
     file.write_text(humanoid_xml(gear=10.0))
@@ -228,10 +345,6 @@ BAD: dict[str, tuple[Callable[[], str], str]] = {
     "an arm": (
         lambda: without(HAND, '<body name="f[123]a.*(?=</body></worldbody>)'),
         "no humanoid",
-    ),
-    "muscles": (
-        lambda: without(humanoid_xml(), "<motor ", "<muscle "),
-        "only myolegs",
     ),
     "no XML": (lambda: "<mujoco", "is no XML"),
     "another format": (lambda: "<sdf/>", "neither MJCF"),

@@ -492,7 +492,7 @@ def test_prepared_body_is_a_file_that_needs_no_other(
         (('type="plane"', 'type="plane" mesh="a"'), "names another file"),
         (("<mujoco", '<!DOCTYPE a [<!ENTITY b "c">]><mujoco'), "declarations"),
         (('name="pelvis"', 'name="hips"'), "is damaged|not called"),
-        (("<worldbody>", "<worldbody" + "><site/>" * 3000), "is no XML|elements"),
+        (("<worldbody>", "<worldbody" + "><site/>" * 10_001), "is no XML|elements"),
     ],
 )
 def test_edited_record_is_refused(

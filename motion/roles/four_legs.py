@@ -8,7 +8,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.motion.roles.limbs import LimbScores
-from ambulo.motion.roles.symmetry import LimbPair, Symmetry
+from ambulo.motion.roles.symmetry import LimbPair, Symmetry, across
 from ambulo.motion.roles.tree import ARM, LEG, SIDES, unit
 
 ALIKE, LEVEL = 0.4, 0.2
@@ -37,7 +37,9 @@ class FourLegs:
 
 def four_legs(scores: LimbScores, symmetry: Symmetry) -> FourLegs | None:
     """Return the legs of a body that stands on two pairs of them; None if it does not."""
-    tree, pairs, lateral = scores.tree, symmetry.pairs, symmetry.plane.normal
+    tree = scores.tree
+    symmetry = across(tree, symmetry)
+    pairs, lateral = symmetry.pairs, symmetry.plane.normal
     if len(pairs) != 2 or not _stand_together(*pairs, lateral):
         return None
     down = _reach(pairs[0]) + _reach(pairs[1])

@@ -89,7 +89,7 @@ class LimbScores:
         thigh, shin = path.gap(i, j), path.gap(j, k)
         length = np.maximum(thigh + shin, 1e-9)
         last = len(points) - 1
-        usable = joint[i] & path.bends[j] & (joint[k] | (k == last))
+        usable = joint[i] & joint[j] & (joint[k] | (k == last))
         usable &= np.minimum(thigh, shin) >= 0.25 * length
         if not usable.any():
             return None

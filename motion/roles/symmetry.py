@@ -130,6 +130,30 @@ def find_symmetry(tree: RoleTree) -> Symmetry | None:
     return Symmetry(plane, tuple(_pair(tree, path, plane) for path in paths))
 
 
+def across(tree: RoleTree, symmetry: Symmetry) -> Symmetry:
+    """Return the symmetry of two pairs of limbs whose plane runs along the body.
+
+    Bodies on four legs may be mirrored fore and aft as well. Their legs stand farther apart
+    along the body than across.
+    """
+    if len(symmetry.pairs) != 2:
+        return symmetry
+    first, second = (pair.sides for pair in symmetry.pairs)
+    if len(first[0]) != len(second[0]):
+        return symmetry
+    gap = tree.distance(first[0][0], first[1][0])
+    if gap <= tree.distance(first[0][0], second[0][0]):
+        return symmetry
+    paths = [list(zip(first[side], second[side], strict=True)) for side in (0, 1)]
+    plane = _fitted(tree, paths)
+    for path in paths:
+        images = plane.reflect(tree.positions[[a for a, _ in path]])
+        far = np.linalg.norm(images - tree.positions[[b for _, b in path]], axis=1)
+        if far.max() > TOLERANCE * tree.size:
+            return symmetry
+    return Symmetry(plane, tuple(_pair(tree, path, plane) for path in paths))
+
+
 def _candidates(tree: RoleTree) -> list[_Candidate]:
     size, places = tree.size, tree.positions
     extents, middles = np.zeros(len(places)), np.zeros_like(places)

@@ -67,8 +67,9 @@ FREQUENCY = 8.0
 """Largest natural frequency of a joint that carries nothing but its own part, [Hz]."""
 ARMATURE = 5e-4
 """Smallest inertia added to a joint over mass * leg length squared."""
-DRIVE = 1.0
-"""Angle from rest that motors must reach against a joint's springs, [rad]."""
+DRIVE, DRIVES = 1.0, 4.0
+"""Angles from rest that motors must reach against the springs of their joints, [rad]: of every
+joint, and of the others where one does not."""
 MAX_AXES = 250
 """Most joint axes of a body; a balance controller's cost grows with their cube."""
 SHORTEST, LONGEST = 0.1, 3.0
@@ -160,8 +161,8 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     if limp:
         body = mujoco.MjModel.from_xml_string(xml)
         notes.append(
-            f"springs of {len(limp)} joints are stronger than their motors, as of"
-            f" {min(limp)}: taken for gains of a drive, left out"
+            f"springs of {len(limp)} joints, as {min(limp)}, hold them against their"
+            " motors: taken for gains of a drive, left out"
         )
     if tree.muscles:
         notes.append(
@@ -304,15 +305,18 @@ def _torques(
 
 
 def _drives(body: mujoco.MjModel, torques: dict[str, float]) -> frozenset[str]:
-    """Joints whose springs hold them against their motors within `DRIVE` of rest.
+    """Joints whose springs are gains of drives, as some simulators read MJCF files.
 
-    Some simulators read `stiffness` and `damping` of MJCF files as gains of drives.
+    Those hold joints near rest against their motors (`DRIVE`); if any does, the strong ones
+    of all joints (`DRIVES`) are no springs.
     """
-    return frozenset(
-        name
+    reach = {
+        name: limit / max(float(body.joint(name).stiffness[0]), 1e-12)
         for name, limit in torques.items()
-        if DRIVE * float(body.joint(name).stiffness[0]) > limit
-    )
+    }
+    if min(reach.values(), default=DRIVE) >= DRIVE:
+        return frozenset()
+    return frozenset(name for name, angle in reach.items() if angle < DRIVES)
 
 
 def _check_strength(

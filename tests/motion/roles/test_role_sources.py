@@ -11,7 +11,7 @@ import pytest
 from fixtures.people import person
 
 from ambulo.configs.errors import SkeletonError
-from ambulo.motion.roles.finder import RoleMap, find_roles
+from ambulo.motion.roles.finder import FOUR_LEGS, RoleMap, find_roles
 from ambulo.motion.roles.sources import Bone, bone_tree, model_tree
 from ambulo.motion.roles.tree import RoleTree
 
@@ -105,3 +105,24 @@ def test_bones_of_an_armature_begin_at_heads_and_end_at_tails() -> None:
     found = find_roles(tree)
     assert not found.refusal
     assert {role: {joint} for role, joint in found.joints.items()} == rig.truth
+
+
+@pytest.mark.parametrize("half", [(0.35, 0.08), (0.2, 0.1)])
+def test_a_body_that_is_mirrored_fore_and_aft_has_its_legs_across(
+    half: tuple[float, float],
+) -> None:
+    """Legs that leave the trunk to the sides, and whose last joint is the knee."""
+    legs = "".join(
+        f"""<body name="{x}{y}a" pos="{x * half[0]} {y * half[1]} 0">
+        <joint axis="1 0 0"/><geom size=".03"/>
+        <body name="{x}{y}b" pos="0 {0.1 * y} 0"><joint axis="0 1 0"/><geom size=".03"/>
+        <body name="{x}{y}c" pos="0 0 -.3"><joint axis="0 1 0"/>
+        <geom type="capsule" fromto="0 0 0 0 0 -.3" size=".02"/></body></body></body>"""
+        for x in (-1, 1)
+        for y in (-1, 1)
+    )
+    xml = f"""<mujoco><worldbody><body name="trunk" pos="0 0 .6"><freejoint/>
+      <geom type="box" size=".4 .1 .08"/>{legs}</body></worldbody></mujoco>"""
+    found = find_roles(model_tree(mujoco.MjModel.from_xml_string(xml)))
+    assert found.refusal == FOUR_LEGS
+    assert np.abs(found.forward)[0] == 1.0

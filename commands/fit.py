@@ -33,8 +33,6 @@ class FitFlags(WorkerFlags):
     out: Annotated[str | None, Arg("PATH")] = None
     """the reference (default: CLIP.BODY.npz, here); a folder for several clips, whose
     references are kept if they are there already"""
-    force: bool = False
-    """replace existing files"""
     film: Annotated[OutFile | None, ending(".mp4", ".gif")] = None
     """a film of clip and body, .mp4 or .gif"""
     bodies: NaturalNumber = 40

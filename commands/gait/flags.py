@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ambulo.commands.data.flags import (
+    WITH_SKELETON,
     MapFlags,
     MotionFolders,
     ReadingFlags,
@@ -18,6 +19,7 @@ from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.find_model import find_model
 from ambulo.common.flag_types import (
     Assignments,
+    JsonFile,
     OutFile,
     ending,
     numbers_of,
@@ -100,7 +102,7 @@ class GenerateFlags(ParameterFlags):
     It repeats without a seam: the frame after the last is the first, one stride further on.
     """
 
-    out: Annotated[OutFile | None, motion_ending(*FILMS)] = None
+    out: Annotated[OutFile | None, motion_ending(*FILMS), WITH_SKELETON] = None
     """file to write: a motion (.bvh, .amc, .npz) or a film (.gif, .mp4)"""
     cycles: Annotated[int, within(1, MOST_CYCLES)] = 6
     """two steps each"""
@@ -165,8 +167,8 @@ class EstimateFlags(ReadingFlags, NetworkFlags):
     """a parameter that is known (repeatable)"""
     blind: bool = False
     """do not take lengths from the skeleton: estimate them too"""
-    json: OutFile | None = None
-    """write the results as JSON (- prints them)"""
+    json: JsonFile | None = None
+    """results as JSON, to FILE or to standard output"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,8 +207,8 @@ class EstimatorFlags(NetworkFlags):
     not a muscle's, as in the reference"""
     test: int = 200
     """held-out gaits that are estimated at the end"""
-    json: OutFile | None = None
-    """write the test's results as JSON"""
+    json: JsonFile | None = None
+    """results of the test as JSON, to FILE or to standard output"""
 
     @property
     def arguments(self) -> list[str]:

@@ -17,7 +17,7 @@ from ambulo.configs.trainings import TrainingKind, kind_names, load_kind
 
 OWN = (
     "--seed", "--output", "--run-name", "--resume", "--eval", "--save-config",
-    "--print-config", "--force", "--fresh", "--preset", "--workers", "--schedule",
+    "--print-config", "--fresh", "--preset", "--workers", "--schedule",
 )  # fmt: skip
 """Flags of trainings that runs of a sweep cannot have: it sets or replaces them."""
 

@@ -69,7 +69,7 @@ def test_nothing_is_overwritten(
 ) -> None:
     (tmp_path / "pyproject.toml").write_text("mine", encoding="utf-8")
     assert main(["new", "task", "to_door", "--out", str(tmp_path), "--package"]) == 2
-    assert "pyproject.toml: there is such a file already" in capsys.readouterr().err
+    assert "pyproject.toml: is there already; --force" in capsys.readouterr().err
     assert [file.name for file in tmp_path.iterdir()] == ["pyproject.toml"]
     assert main(["new", "task", "stand", "--out", str(tmp_path)]) == 2
     assert "the suite has a task stand" in capsys.readouterr().err

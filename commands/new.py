@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.files import refuse_existing, write_atomic
 from ambulo.common.flag_types import OutPath, positional
-from ambulo.common.paths import resolve_path
+from ambulo.common.paths import resolve_path, typed_command
 
 _PROJECT = """\
 [build-system]
@@ -90,9 +90,10 @@ def _next_steps(name: str, folder: Path, *, package: bool) -> str:
         begin, word = [f"pip install -e {folder}"], name
     else:
         begin, word = [], str(file)
-    train = f"ambulo train walk --task {word} --run-name {name}"
+    program = typed_command("ambulo")
+    train = f"{program} train walk --task {word} --run-name {name}"
     variable = "" if package else f"AMBULO_TASKS={file} "
     return "\n".join(
-        [f"wrote {file}", *begin, train, f"{variable}ambulo eval runs/{name}",
+        [f"wrote {file}", *begin, train, f"{variable}{program} eval runs/{name}",
          f"python: ambulo.make({environment_id(name).removeprefix('ambulo/')!r})"]
     )  # fmt: skip

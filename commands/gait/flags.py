@@ -271,9 +271,9 @@ reference = Command(
     """\
 examples:
   ambulo gait reference --stride 1.1 --out walk.npz
-  train_locomotion --preset imitate_walk --reference walk.npz
+  ambulo train walk --preset imitate_walk --reference walk.npz
   ambulo gait reference --speeds 0.8 1.0 1.2 1.4 1.6 --out walks.npz
-  train_locomotion --preset locomote --reference walks.npz
+  ambulo train walk --preset locomote --reference walks.npz
 """,
 )
 estimate = Command(
@@ -298,8 +298,8 @@ compose = Command(
     "ambulo.commands.gait.compose:compose",
     """\
 examples:
-  train_locomotion --preset gait_muscle --run-name healthy
-  train_locomotion --preset gait_impaired --set gait.base=runs/healthy --run-name weak
+  ambulo train walk --preset gait_muscle --run-name healthy
+  ambulo train walk --preset gait_impaired --set gait.base=runs/healthy --run-name weak
   ambulo gait compose runs/healthy runs/weak --out walks.zip
   ambulo eval walks.zip
 """,

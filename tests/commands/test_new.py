@@ -36,7 +36,7 @@ def test_a_new_task_trains_and_is_evaluated(
     scores = tmp_path / "scores.json"
     command = [
         sys.executable, "-m", "ambulo.cli", "eval", str(model), "--episodes", "2",
-        "--seconds", "1", "--push-episodes", "0", "--json", str(scores),
+        "--seconds", "30", "--push-episodes", "0", "--json", str(scores),
     ]  # fmt: skip
     without = os.environ | {FILES: ""}
     done = subprocess.run(
@@ -49,7 +49,9 @@ def test_a_new_task_trains_and_is_evaluated(
         command, check=False, capture_output=True, text=True
     )  # knows the file
     assert done.returncode == 0, done.stderr
-    policy = json.loads(scores.read_text("utf-8"))["agents"]["policy"]
+    result = json.loads(scores.read_text("utf-8"))
+    assert result["details"]["seconds"] == 10.0, "the task ends after 300 steps"
+    policy = result["agents"]["policy"]
     assert policy["success_rate"]["value"] == 1.0
     assert policy["timeout_rate"]["value"] == 0.0
 

@@ -74,7 +74,7 @@ def test_an_interrupted_run_says_how_it_is_continued_here(
 ) -> None:
     bin_folder = tmp_path / ".venv" / "bin"
     bin_folder.mkdir(parents=True)
-    for name in ("python", "train_vr_navigation"):
+    for name in ("python", "ambulo"):
         (bin_folder / name).touch(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "executable", str(bin_folder / "python"))
@@ -83,17 +83,19 @@ def test_an_interrupted_run_says_how_it_is_continued_here(
     error = capsys.readouterr().err
     assert error == (
         "ambulo: stopped by SIGTERM; saved. Continue with:\n"
-        f"  .venv/bin/train_vr_navigation --resume {tmp_path}\n"
+        f"  .venv/bin/ambulo train vr --resume {tmp_path}\n"
     )
     monkeypatch.setenv("PATH", str(bin_folder))
     command = NavigationRunFolder(tmp_path).resume_command
-    assert command == f"train_vr_navigation --resume {tmp_path}"
+    assert command == f"ambulo train vr --resume {tmp_path}"
 
 
 def test_a_run_of_another_command_names_its_own(tmp_path: Path) -> None:
     folder = LocomotionRunFolder.create(str(tmp_path), "a", "label", 0, force=False)
     folder.describe("{}", [], 0)
-    with pytest.raises(RunFolderError, match=r"a run of train_locomotion, .*train_loc"):
+    with pytest.raises(
+        RunFolderError, match=r"a run of ambulo train walk, .*walk --resume"
+    ):
         COMMAND.find(str(folder.path), COMMAND.parse([]))
 
 

@@ -24,7 +24,7 @@ class FitFlags(WorkerFlags):
     """a motion file (BVH, AMC, NPZ, DeepMimic); several, or a folder of them, become
     references in the folder --out"""
     frames: Annotated[str | None, Arg("A:B")] = None
-    """its frames A up to but not B, from 0 (default: all)"""
+    """frames A to B - 1, counted from 0 (default: all)"""
     speed: Speed = 1.0
     """of the clip beside its file: 0.5 if the file's frame rate is twice the real one"""
     character: Annotated[str, Arg("BODY", names=("--character", "--body"))] = "human23"

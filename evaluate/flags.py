@@ -26,7 +26,7 @@ class SomeKindsFlags(Flags):
 
     title = "for some kinds of models"
     data: Annotated[tuple[str, ...], Arg("FOLDER", repeated=True)] = ()
-    """networks of motion, gait and IK: data that are not shipped (repeatable)"""
+    """networks of motion, gait and IK: folder of data to test on (repeatable)"""
     no_video: bool = False
     """networks: no film in the report"""
     mean_action: Annotated[bool, Arg(names=("--deterministic",))] = False

@@ -203,7 +203,7 @@ class ConvertFlags(WorkerFlags, ReadingFlags):
     to: Annotated[str | None, Arg("FORMAT")] = None
     """of the files of a folder: bvh, amc, npz"""
     frames: Annotated[str | None, Arg("A:B")] = None
-    """its frames A up to but not B, from 0 (default: all)"""
+    """frames A to B - 1, counted from 0 (default: all)"""
     speed: Speed = 1.0
     """of the clip beside its file: 0.5 if the file's frame rate is twice the real one"""
     fps: Rate | None = None
@@ -278,7 +278,7 @@ class PlotFlags(ReadingFlags):
     stop: Annotated[float | None, Arg("S")] = None
     """up to this time"""
     frames: Annotated[str | None, Arg("A:B")] = None
-    """its frames A up to but not B, from 0 (default: all)"""
+    """frames A to B - 1, counted from 0 (default: all)"""
     cycle: bool = False
     """draw the cycle that `ambulo train walk --reference FILE` would follow"""
     poses: Count = 10

@@ -203,8 +203,8 @@ class EstimatorFlags(NetworkFlags):
     out: Annotated[OutFile, ending(".zip")]
     """the .zip to write"""
     given: Annotated[tuple[str, ...], Arg("NAME", empty=True)] = ("lengths",)
-    """what will be given: parameters; `lengths`: all of the skeleton; `known`: all that is
-    not a muscle's, as in the reference"""
+    """parameters that estimates will be given: names; `lengths`: all of the skeleton; `known`:
+    all but those of muscles, as in the reference"""
     test: int = 200
     """held-out gaits that are estimated at the end"""
     json: JsonFile | None = None

@@ -88,7 +88,7 @@ class Output:
         if name == "-":
             return []
         path = resolve_path(name)
-        if path.suffix.lower() != self.ending:
+        if not self.second or path.suffix.lower() != self.ending:
             return [path]
         return [path, path.with_suffix(self.second)]
 

@@ -67,11 +67,17 @@ def test_a_package_offers_its_task(fresh: None, tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten(
-    fresh: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    fresh: None, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "task", "here"]) == 0
+    assert main(["new", "task", "here"]) == 2
+    assert "here.py: is there already; --force" in capsys.readouterr().err
+    assert main(["new", "task", "here", "--force"]) == 0
     (tmp_path / "pyproject.toml").write_text("mine", encoding="utf-8")
     assert main(["new", "task", "to_door", "--out", str(tmp_path), "--package"]) == 2
     assert "pyproject.toml: is there already; --force" in capsys.readouterr().err
-    assert [file.name for file in tmp_path.iterdir()] == ["pyproject.toml"]
+    assert {file.name for file in tmp_path.iterdir()} == {"here.py", "pyproject.toml"}
     assert main(["new", "task", "stand", "--out", str(tmp_path)]) == 2
     assert "the suite has a task stand" in capsys.readouterr().err

@@ -163,7 +163,7 @@ for number in range(40):
         continue
     with run.starting("{}", [sys.argv[2]], number):
         run.final_model.write_text(sys.argv[2])
-    assert run.command.read_text().split()[1:] == [sys.argv[2]], "two at a time"
+    assert run.command.read_text().split()[3:] == [sys.argv[2]], "two at a time"
     assert run.final_model.read_text() == sys.argv[2], "two at a time"
     run.release()
     made += 1

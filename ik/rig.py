@@ -229,7 +229,9 @@ def load_rig(name_or_path: str = "ik23") -> Rig:
 @cache
 def _kept(name: str) -> Rig:
     if name not in RIGS:
-        raise SkeletonError(f"unknown rig {name!r}{nearest(name, RIGS)}")
+        raise SkeletonError(
+            f"unknown rig {name!r}{nearest(name, RIGS)}; a rig of your own is FILE.json"
+        )
     text = files("ambulo.configs.rigs").joinpath(f"{name}.json").read_text("utf-8")
     return _built(parse(RigFile, json.loads(text), f"rig {name}"))
 

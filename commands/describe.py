@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from ambulo.common.command_line import Flags, command
-from ambulo.common.flag_types import positional
+from ambulo.common.files import json_text, write_or_print
+from ambulo.common.flag_types import JsonFile, positional
 from ambulo.common.setting_flags import SettingFlags
 from ambulo.configs.errors import ConfigError, nearest
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
 class ModelsFlags(Flags):
     """List the shipped models and those of `ambulo pull`."""
 
-    json: bool = False
-    """as JSON, with their files"""
+    json: JsonFile | None = None
+    """as JSON with their files, to FILE or to standard output"""
 
 
 @command("ambulo models")
@@ -30,12 +31,12 @@ def models(flags: ModelsFlags) -> int:
 
     groups = {"shipped": shipped_cards(), "pulled": pulled_cards()}
     rows = [(group, card) for group, cards in groups.items() for card in cards.values()]
-    if flags.json:
+    if flags.json is not None:
         data = [
             asdict(card) | {"path": str(card.path), "from": group}
             for group, card in rows
         ]
-        print(json.dumps(data, indent=2))
+        write_or_print(flags.json, json_text(data, indent=2))
         return 0
     for group, card in rows:
         mark = " (pulled)" if group == "pulled" else ""

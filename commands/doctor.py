@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import platform
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,8 @@ from ambulo.commands.machine.caches import Cache, caches, size_text
 from ambulo.commands.machine.engines import Engine, engines
 from ambulo.commands.machine.packages import Extra, Package, extras, required_packages
 from ambulo.common.command_line import Flags, command
+from ambulo.common.files import json_text, write_or_print
+from ambulo.common.flag_types import JsonFile
 from ambulo.shipped import ELSEWHERE, shipped_models
 
 BROKEN = 1
@@ -84,16 +85,16 @@ class Diagnosis:
 class DoctorFlags(Flags):
     """Print versions, engines, caches, and what is missing for what."""
 
-    json: bool = False
-    """print JSON"""
+    json: JsonFile | None = None
+    """as JSON, to FILE or to standard output"""
 
 
 @command("ambulo doctor")
 def main(flags: DoctorFlags) -> int:
     """Print the state of this machine; the exit code is 0 if it is healthy."""
     result = diagnose()
-    if flags.json:
-        print(json.dumps(result.to_json(), indent=2))
+    if flags.json is not None:
+        write_or_print(flags.json, json_text(result.to_json(), indent=2))
     else:
         print("\n".join(report(result)))
     return 0 if result.healthy else BROKEN

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from ambulo.common.command_line import Arg, Command, Flags
-from ambulo.common.flag_types import one_of, positional
+from ambulo.common.command_line import Arg, Command, Flags, Output
+from ambulo.common.flag_types import OutPath, one_of, positional
 
 SUFFIXES = {"onnx": ".onnx", "json": ".json", "godot": ".ambulo", "godot-rl": ".onnx"}
 """How the file of each target ends."""
@@ -19,7 +19,7 @@ class ExportFlags(Flags):
     model: Annotated[str, positional("MODEL")]
     """model file, run folder, or name of a shipped model; with --mjcf the name of a
     character"""
-    out: Annotated[str, Arg("FILE")]
+    out: Annotated[OutPath, Arg("FILE"), Output(".json", ".bin")]
     """FILE.onnx; for navigation agents FILE.json (+ .bin) too, for these, gait networks and
     body trackers FILE.ambulo for Godot; with --mjcf a new folder"""
     target: Annotated[

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ambulo.commands.export_agent import SUFFIXES, ExportFlags
-from ambulo.common.files import check_parent
+from ambulo.common.files import check_parent, refuse_existing
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
@@ -37,6 +37,8 @@ def _export_model(flags: ExportFlags) -> int:
             f"{flags.model}: not as {target}: models of the kind {spec.kind} {can}"
         )
     _check_body(flags.body, target, spec.kind)
+    if flags.body is not None:
+        refuse_existing([_body_file(out)], force=flags.force)
     trust = flags.trust_pickle and SB3_ZIP in spec.formats
     model = load_file(file, **({"trust_pickle": True} if trust else {}))
     settings = {}
@@ -65,8 +67,12 @@ def _check_body(name: str | None, target: str, kind: str) -> None:
 def _export_body(name: str, agent: Path) -> Written:
     """Write the body of a gait network beside the agent."""
     file = find_model(name)
-    out = agent.with_name(f"{agent.stem}_body{agent.suffix}")
-    return export_model(spec_of(file), "godot", load_file(file), out)
+    return export_model(spec_of(file), "godot", load_file(file), _body_file(agent))
+
+
+def _body_file(agent: Path) -> Path:
+    """Return the file of the body that is written beside an agent."""
+    return agent.with_name(f"{agent.stem}_body{agent.suffix}")
 
 
 def _godot_settings(agent: Any) -> dict[str, Any]:

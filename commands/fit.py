@@ -24,7 +24,7 @@ class FitFlags(WorkerFlags):
     """a motion file (BVH, AMC, NPZ, DeepMimic); several, or a folder of them, become
     references in the folder --out"""
     frames: Annotated[str | None, Arg("A:B")] = None
-    """its frames A up to but not B, from 0 (default: all)"""
+    """frames A to B - 1, counted from 0 (default: all)"""
     speed: Speed = 1.0
     """of the clip beside its file: 0.5 if the file's frame rate is twice the real one"""
     character: Annotated[str, Arg("BODY", names=("--character", "--body"))] = "human23"
@@ -33,8 +33,6 @@ class FitFlags(WorkerFlags):
     out: Annotated[str | None, Arg("PATH")] = None
     """the reference (default: CLIP.BODY.npz, here); a folder for several clips, whose
     references are kept if they are there already"""
-    force: bool = False
-    """replace existing files"""
     film: Annotated[OutFile | None, ending(".mp4", ".gif")] = None
     """a film of clip and body, .mp4 or .gif"""
     bodies: NaturalNumber = 40

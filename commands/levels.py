@@ -12,10 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from ambulo.common.command_line import Arg, Flags, command
+from ambulo.common.command_line import Arg, Flags, Output, command
 from ambulo.common.errors import USER_ERROR, print_error
 from ambulo.common.files import refuse_existing
-from ambulo.common.flag_types import Count, Positive, ending, positional, within
+from ambulo.common.flag_types import (
+    Count,
+    OutFile,
+    OutPath,
+    Positive,
+    ending,
+    positional,
+    within,
+)
 from ambulo.common.paths import resolve_path
 from ambulo.configs.choices import ALL_FAMILIES
 from ambulo.configs.errors import ConfigError, LevelError, RenderError
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 20
 _CONVERT = "ambulo.envs.vr.levels.importing.convert"
+REPORT = ".json.report.json"
+"""Ending of the report on what a level lacks of its scene, in place of .json."""
 _MOST_DRAWN = 24
 """Levels of a folder that are drawn."""
 
@@ -42,10 +52,8 @@ class LevelsGenerateFlags(Flags):
     """seed of the first level"""
     count: Count = 1
     """levels with the seeds from --seed on, into the folder --out"""
-    out: Annotated[str, Arg("PATH")]
+    out: OutPath
     """folder, or a .json file of one level"""
-    force: bool = False
-    """replace files that are there"""
 
 
 @command("ambulo levels generate", f"families: {', '.join(ALL_FAMILIES)}")
@@ -79,10 +87,8 @@ class LevelsImportFlags(Flags):
     scene: Annotated[str, positional("SCENE")]
     """res://NAME.tscn, a scene's file, or what the editor's button has written
     (NAME.ambulo_scene.json)"""
-    out: Annotated[str, Arg("JSON")]
+    out: Annotated[OutPath, Arg("JSON"), Output(".json", REPORT), ending(".json")]
     """the level file"""
-    force: bool = False
-    """replace files there"""
     project: Annotated[str | None, Arg("FOLDER")] = None
     """the Godot project (default: around SCENE)"""
     name: Annotated[str | None, _level_name] = None
@@ -103,7 +109,6 @@ class LevelsImportFlags(Flags):
 def import_(flags: LevelsImportFlags) -> int:
     """Import a scene."""
     out = resolve_path(flags.out)
-    refuse_existing([out], force=flags.force)
     # Modules with compiled kernels load while the engine runs the scene.
     loading = threading.Thread(target=importlib.import_module, args=(_CONVERT,))
     loading.start()
@@ -121,7 +126,7 @@ def import_(flags: LevelsImportFlags) -> int:
     if out.stat().st_size > MAX_FILE_SIZE:
         out.unlink()
         raise LevelError(f"{out}: would be larger than {MAX_FILE_SIZE >> 20} MiB")
-    report = out.with_name(f"{out.name}.report.json")
+    report = out.with_suffix(REPORT)
     report.write_text(json.dumps(imported.report, indent=1) + "\n", encoding="utf-8")
     _report(imported, out, report)
     return 0
@@ -262,7 +267,7 @@ class LevelsDrawFlags(Flags):
 
     path: Annotated[str, positional("PATH")]
     """level file, or folder of them"""
-    out: Annotated[str, Arg("PNG"), ending(".png", ".svg", ".pdf")]
+    out: Annotated[OutFile, Arg("PNG"), ending(".png", ".svg", ".pdf")]
     """the picture"""
 
 

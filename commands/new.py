@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from ambulo.common.command_line import Arg, Flags, command
-from ambulo.common.files import write_atomic
-from ambulo.common.flag_types import positional
-from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError
+from ambulo.common.files import refuse_existing, write_atomic
+from ambulo.common.flag_types import OutPath, positional
+from ambulo.common.paths import resolve_path, typed_command
 
 _PROJECT = """\
 [build-system]
@@ -45,7 +44,7 @@ class NewFlags(Flags):
     """what to write"""
     name: Annotated[str, positional("NAME"), _task_name]
     """its name, such as walk_to_door"""
-    out: Annotated[str, Arg("DIR")] = "."
+    out: Annotated[OutPath, Arg("DIR")] = "."
     """folder of the file"""
     package: bool = False
     """also write a pyproject.toml, with which pip installs the task"""
@@ -64,9 +63,7 @@ def main(flags: NewFlags) -> int:
             project=project, group=GROUP, name=flags.name
         )
     files = {folder / file: text for file, text in contents.items()}
-    for file in files:
-        if file.exists():
-            raise ConfigError(f"{file}: there is such a file already")
+    refuse_existing(files, force=flags.force)
     folder.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
         write_atomic(file, text)
@@ -93,9 +90,10 @@ def _next_steps(name: str, folder: Path, *, package: bool) -> str:
         begin, word = [f"pip install -e {folder}"], name
     else:
         begin, word = [], str(file)
-    train = f"ambulo train walk --task {word} --run-name {name}"
+    program = typed_command("ambulo")
+    train = f"{program} train walk --task {word} --run-name {name}"
     variable = "" if package else f"AMBULO_TASKS={file} "
     return "\n".join(
-        [f"wrote {file}", *begin, train, f"{variable}ambulo eval runs/{name}",
+        [f"wrote {file}", *begin, train, f"{variable}{program} eval runs/{name}",
          f"python: ambulo.make({environment_id(name).removeprefix('ambulo/')!r})"]
     )  # fmt: skip

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from ambulo.commands.network_flags import SecretFlags
 from ambulo.common.command_line import Arg, command
 from ambulo.common.files import json_text, write_or_print
-from ambulo.common.flag_types import Count, OutFile, Port, Positive, ending, rule
+from ambulo.common.flag_types import (
+    Count,
+    JsonFile,
+    OutFile,
+    Port,
+    Positive,
+    ending,
+    rule,
+)
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
 
@@ -66,8 +74,8 @@ class RigClientFlags(SecretFlags):
     """a PNG of real beside predicted"""
     gif: Annotated[OutFile | None, ending(".gif", ".mp4")] = None
     """a film of the last pass, .gif or .mp4"""
-    json: OutFile | None = None
-    """scores as JSON, - for the screen"""
+    json: JsonFile | None = None
+    """scores as JSON, to FILE or to standard output"""
     timeout: Annotated[Positive, Arg("S")] = 10.0
     """time to wait for the server"""
 
@@ -112,7 +120,7 @@ def main(flags: RigClientFlags) -> int:
             for clip, (unseen, _) in tests.items():
                 scores[clip] = _tested(client, unseen)
     result = {flags.motion: scores_of(replay)} | scores
-    for clip, score in result.items():
+    for clip, score in result.items() if flags.json != "-" else ():
         _tell(clip, score, "tested" if clip in scores else "learned")
     _write(flags, replay, result, free, fps)
     return 0 if replay.predicted else 1

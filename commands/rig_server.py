@@ -41,9 +41,9 @@ class RigServerFlags(ServerFlags):
     models: Annotated[str, Arg("DIR")] = "runs/rigs"
     """folder of learned rigs"""
     max_models: Count = 256
-    """most learned rigs in DIR; those unused longest are removed"""
+    """most learned rigs in DIR"""
     max_models_mb: Annotated[Positive, Arg("MB")] = 1000.0
-    """most memory that they take there"""
+    """largest size of these files together; those unused longest are removed"""
     forget: bool = False
     """read and write no learned rigs"""
     no_v1: bool = False

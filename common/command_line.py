@@ -20,6 +20,8 @@ import shlex
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from itertools import pairwise
+from pathlib import Path
 from pkgutil import resolve_name
 from types import NoneType
 from typing import (
@@ -35,6 +37,8 @@ from typing import (
 )
 
 from ambulo.common.errors import Parser, cli_entry_point
+from ambulo.common.files import refuse_existing
+from ambulo.common.paths import resolve_path
 from ambulo.configs.class_source import attribute_docs
 from ambulo.configs.errors import ConfigError
 
@@ -67,6 +71,28 @@ class Arg:
     """Its meaning, where no docstring gives it."""
 
 
+@dataclass(frozen=True)
+class Output:
+    """Mark of a flag that names a file to write, or a folder of files.
+
+    Its command has the flag `--force`: without it, a file that exists is refused.
+    """
+
+    ending: str = ""
+    """Files that end so have a second one beside them."""
+    second: str = ""
+    """How the second one ends."""
+
+    def files(self, name: str) -> list[Path]:
+        """Return the files that are written where the flag is `name`; `-` is a stream."""
+        if name == "-":
+            return []
+        path = resolve_path(name)
+        if not self.second or path.suffix.lower() != self.ending:
+            return [path]
+        return [path, path.with_suffix(self.second)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Flags:
     """Flags of every command, and the command line itself."""
@@ -75,6 +101,8 @@ class Flags:
     """Heading of the fields of this class in the help."""
     verbose: bool = False
     """show tracebacks of errors"""
+    force: bool = False
+    """replace existing files"""
     command_line: str = ""
     """The command as it was typed."""
 
@@ -213,6 +241,7 @@ class CommandLine(Generic[Given]):
     def parse(self, argv: Sequence[str]) -> Given:
         """Return the flags in `argv`; wrong ones raise `ConfigError` or end the process."""
         parser = self.parser()
+        parser.taken = self._taken(argv)
         given, rest = parser.parse_known_args(argv)
         line = shlex.join([*self.program.split(), *argv])
         values = vars(given) | {"command_line": line}
@@ -224,6 +253,15 @@ class CommandLine(Generic[Given]):
             hint = f" (did you mean {close[0]}?)" if close else ""
             parser.error(f"unrecognized arguments: {' '.join(rest)}{hint}")
         return self.flags(**checked(self.flags, values))
+
+    def _taken(self, argv: Sequence[str]) -> str:
+        """Name a flag that needs no value and took the word after it."""
+        arguments = (a for a in arguments_of(self.flags) if a.arg.bare is not None)
+        flags = {spelling for argument in arguments for spelling in argument.spellings}
+        for flag, word in pairwise(argv):
+            if flag in flags and not word.startswith("-"):
+                return f"; {flag} took {word}: write {flag} last"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -281,10 +319,18 @@ def command(
 
 
 def checked(flags: type[Flags], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return `values` of fields, lists as tuples; `ConfigError` if one breaks a rule."""
+    """Return `values` of fields, lists as tuples.
+
+    Raises:
+        ConfigError: One breaks a rule.
+        RunFolderError: A file to write exists, and `--force` is not given.
+    """
     result = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
     for argument in arguments_of(flags):
         argument.check(result.get(argument.name))
+        output, name = argument.mark(Output), result.get(argument.name)
+        if output is not None and name is not None:
+            refuse_existing(output.files(name), force=result.get("force", False))
     return result
 
 
@@ -304,7 +350,13 @@ def _arguments_of(flags: Any) -> tuple[Argument, ...]:
             if name in defaults and name not in result:
                 kind, marks = _parts(hint)
                 result[name] = Argument(name, owner, kind, defaults[name], tuple(marks))
+    if not any(argument.mark(Output) for argument in result.values()):
+        result = {k: one for k, one in result.items() if (k, one.owner) != FORCE}
     return tuple(result.values())
+
+
+FORCE = ("force", Flags)
+"""The flag that only commands have that write files."""
 
 
 def _parts(hint: Any) -> tuple[Any, list[Any]]:

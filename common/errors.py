@@ -25,6 +25,9 @@ INTERRUPTED = 130
 class Parser(argparse.ArgumentParser):
     """An argument parser with one-line errors, like all other errors."""
 
+    taken = ""
+    """Hint of an error about a missing argument: the flag that took it as its value."""
+
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """Refuse a value that is none of the choices, and name the nearest."""
         if action.choices is not None and value not in action.choices:
@@ -33,6 +36,8 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Exit with `message` and exit code 2."""
+        if "arguments are required" in message:
+            message += self.taken
         self.exit(USER_ERROR, f"ambulo: error: {message} (--help tells more)\n")
 
 

@@ -65,11 +65,13 @@ def check_parent(file: str | None) -> None:
 def refuse_existing(files: Iterable[Path], *, force: bool) -> None:
     """Refuse to replace an existing file, unless `--force` was given.
 
+    Pipes and devices can be written again, and folders are no files.
+
     Raises:
         RunFolderError: One of `files` exists.
     """
     for path in files:
-        if path.exists() and not force:
+        if path.is_file() and not force:
             raise RunFolderError(f"{path}: is there already; --force replaces it")
 
 

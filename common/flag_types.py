@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Annotated, Any
 
-from ambulo.common.command_line import Arg, Flags, Rule
+from ambulo.common.command_line import Arg, Flags, Output, Rule
 from ambulo.common.files import check_parent
 from ambulo.configs.errors import ConfigError, nearest
 
@@ -91,7 +91,9 @@ Duration = Annotated[
     rule(lambda value: 0.0 < value <= 3600.0, "must be above 0, at most 3600"),
 ]
 """Time up to an hour, [s]."""
-OutFile = Annotated[str, Arg("FILE"), _writable]
+OutPath = Annotated[str, Arg("PATH"), Output()]
+"""File or folder that will be written; the command checks which of them, and where."""
+OutFile = Annotated[OutPath, Arg("FILE"), _writable]
 """File that will be written: its folder is there, and can be written to."""
 JsonFile = Annotated[OutFile, Arg("FILE", bare="-")]
 """File of results as JSON; `-`, or the flag alone, is standard output."""

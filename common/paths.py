@@ -32,21 +32,28 @@ def absolute_path(path: str) -> str:
 
 
 def typed_command(name: str) -> str:
-    """Return how to type an installed command: its name, or its path if not on `PATH`.
+    """Return how to type an installed command: with its path where it is not on `PATH`.
 
-    Files with tasks of the user's own that this process was given are named in front.
+    The first word of `name` is the program, as in `ambulo train vr`. Files with tasks of the
+    user's own that this process was given are named in front.
     """
     from ambulo.configs.task_registry import shell_prefix  # not for every help
 
     tasks = shell_prefix()
-    own = shutil.which(name, path=str(Path(sys.executable).parent))
-    on_path = shutil.which(name)
+    program, *words = name.split(" ")
+    own = installed_program(program)
+    on_path = shutil.which(program)
     if own is None or (on_path is not None and os.path.samefile(own, on_path)):
         return tasks + name
     here = Path.cwd()
     file = Path(own)
     path = file.relative_to(here) if here in file.parents else file
-    return tasks + shlex.quote(str(path))
+    return tasks + " ".join([shlex.quote(str(path)), *words])
+
+
+def installed_program(name: str) -> str | None:
+    """Return the file of a program that is installed with this Python; None without one."""
+    return shutil.which(name, path=str(Path(sys.executable).parent))
 
 
 def godot_user_folder(platform: str = sys.platform) -> Path:

@@ -40,7 +40,9 @@ class RunFolder:
     """
 
     program = ""
-    """Command that makes such runs."""
+    """Command that makes such runs, such as `ambulo train vr`."""
+    typed: str | None = None
+    """How the command of this process was typed; None: it is none that makes runs."""
     prefix = ""
     """Beginning of the names of checkpoints; empty: any."""
     kind = ""
@@ -107,16 +109,24 @@ class RunFolder:
     @property
     def resume_command(self) -> str:
         """The shell command that continues this run."""
-        program = typed_command(self.made_by or self.program)
+        program = typed_command(self.typed or self.made_by or self.program)
         return f"{program} --resume {shlex.quote(str(self.path))}"
 
     @property
     def made_by(self) -> str | None:
-        """The command that started this run, or None."""
+        """The command that started this run, as it was typed, or None."""
         try:
-            return read_regular_text(self.command).split(maxsplit=1)[0]
-        except (OSError, IndexError, UnicodeDecodeError):
+            words = read_regular_text(self.command).split(maxsplit=3)
+        except (OSError, UnicodeDecodeError):
             return None
+        return " ".join(words[: 3 if words[0] == "ambulo" else 1]) if words else None
+
+    @property
+    def training(self) -> str | None:
+        """The kind of training that made this run (see `configs/trainings`), or None."""
+        from ambulo.configs.trainings import kind_of_command  # not for every help
+
+        return kind_of_command(self.made_by or "")
 
     def record(self, step: int, row: Mapping[str, float]) -> None:
         """Pass numbers that the run logs after `step` to its listeners."""
@@ -191,7 +201,8 @@ class RunFolder:
         """Write the run's provenance: `config.json`, `command.txt`, `run.json`."""
         write_atomic(self.config, config_json)
         with self.command.open("a", encoding="utf-8") as file:
-            file.write(shlex.join([self.program, *arguments]) + "\n")
+            program = self.typed or self.program
+            file.write(f"{program} {shlex.join(arguments)}".rstrip() + "\n")
         if not self.run.exists():
             write_atomic(self.run, json.dumps(provenance(seed), indent=2) + "\n")
 

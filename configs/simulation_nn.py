@@ -16,7 +16,7 @@ class PriorConfig(Config):
     """Features of a motion network beside the observation."""
 
     model: str
-    """File of a motion network (see `train_motion`)."""
+    """File of a motion network (see `ambulo train motion`)."""
     frames: Count = 4
     """Number of past states given to its encoder."""
     unfreeze_at: Fraction | None = None

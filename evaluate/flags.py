@@ -11,6 +11,7 @@ from ambulo.common.flag_types import (
     Count,
     Duration,
     NaturalNumber,
+    OutPath,
     Seed,
     ending,
     positional,
@@ -25,7 +26,7 @@ class SomeKindsFlags(Flags):
 
     title = "for some kinds of models"
     data: Annotated[tuple[str, ...], Arg("FOLDER", repeated=True)] = ()
-    """networks of motion, gait and IK: data that are not shipped (repeatable)"""
+    """networks of motion, gait and IK: folder of data to test on (repeatable)"""
     no_video: bool = False
     """networks: no film in the report"""
     mean_action: Annotated[bool, Arg(names=("--deterministic",))] = False
@@ -33,7 +34,7 @@ class SomeKindsFlags(Flags):
     stochastic: bool = False
     """act with sampled actions"""
     video: Annotated[
-        str | None,
+        OutPath | None,
         Arg("FILE", names=("--video", "--record")),
         ending(".mp4", ".gif"),
     ] = None
@@ -80,7 +81,7 @@ class EvalFlags(SomeKindsFlags):
     """baselines of this kind of model, with commas between, all, or none (default: all)"""
     seed: Seed = 0
     """seed of everything random"""
-    json: Annotated[str | None, Arg("FILE", bare="-")] = None
+    json: Annotated[OutPath | None, Arg("FILE", bare="-")] = None
     """scores and episodes as JSON, to FILE or to standard output"""
     output: Annotated[str | None, Arg("FOLDER")] = None
     """folder of report, numbers and pictures; a report that lies there stays, and the new one

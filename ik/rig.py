@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib.resources import files
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -85,7 +86,7 @@ class RigFile(Config):
     source: tuple[str, ...] = ()
     """Sources of the numbers."""
     skeleton: str
-    """A canonical skeleton, or a path of a skeleton file that ends in .json."""
+    """A canonical skeleton, or a skeleton file that ends in .json, beside the rig's."""
     targets: dict[str, TargetData]
     """Joint and base of each of `TARGETS`."""
     limits: dict[str, LimitData]
@@ -217,14 +218,20 @@ def load_rig(name_or_path: str = "ik23") -> Rig:
         ConfigError: A file cannot be read or has wrong keys.
     """
     if name_or_path.endswith(".json"):
-        return _built(load_json(RigFile, name_or_path))
+        data = load_json(RigFile, name_or_path)
+        if data.skeleton.endswith(".json"):
+            beside = Path(name_or_path).parent / data.skeleton
+            data = data.replace(skeleton=str(beside))
+        return _built(data)
     return _kept(name_or_path)
 
 
 @cache
 def _kept(name: str) -> Rig:
     if name not in RIGS:
-        raise SkeletonError(f"unknown rig {name!r}{nearest(name, RIGS)}")
+        raise SkeletonError(
+            f"unknown rig {name!r}{nearest(name, RIGS)}; a rig of your own is FILE.json"
+        )
     text = files("ambulo.configs.rigs").joinpath(f"{name}.json").read_text("utf-8")
     return _built(parse(RigFile, json.loads(text), f"rig {name}"))
 

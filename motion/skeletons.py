@@ -75,7 +75,7 @@ class SkeletonFile(Config):
 
     name: str
     """Name of the skeleton."""
-    source: tuple[str, ...]
+    source: tuple[str, ...] = ()
     """Sources of the numbers."""
     joints: Annotated[tuple[JointData, ...], Field(min_length=1)]
     """The joints, parents first."""

@@ -11,10 +11,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 from fixtures.motion import cmu  # noqa: F401
+
+from ambulo.command_table import AMBULO
+from ambulo.common.command_line import Command, Output, arguments_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -74,7 +79,7 @@ WALKER = (
     "--set network.warm_up_steps=2 --no-progress"
 )
 SMALL = {
-    r"(train/train_vr_navigation.py|train_vr_navigation|train vr) (?!--resume)": (
+    r"(train/train_vr_navigation.py|train vr) (?!--resume)": (
         "--num-envs 2 --timesteps 64 --set ppo.n_steps=32 --set ppo.batch_size=32 "
         "--eval-freq 64 --eval-episodes 2 --episodes 2 --no-progress"
     ),
@@ -85,7 +90,7 @@ SMALL = {
     ),
     r"(train_locomotion|ambulo train walk) (?!--resume)": WALKER,
     r"--device cuda": "--device cpu",
-    r"train_locomotion --preset imitate_walk_network": (
+    r"ambulo train walk --preset imitate_walk_network": (
         """--set 'training.teacher={"samples": 64, "rounds": 1, "epochs": 1, """
         """"last_epochs": 1, "critic_updates": 1}'"""
     ),
@@ -107,10 +112,10 @@ SMALL = {
     r"ambulo eval .*(runs/(walk|locomote)|locomote )": "--seconds 1 --push-episodes 0",
     r"rollout_gait": "--episodes 2 --workers 1 --seconds 10",
     r"rollout_gait.py --space human23": "--episodes 64",
-    r"train_forward_gaitnet": "--epochs 1",
+    r"ambulo train gait": "--epochs 1",
     r"train muscle": "--preset quick_test --steps 2 --no-progress",
     r"ambulo train ik ": "--epochs 1 --set dataset.least=100 --no-progress",
-    r"train_motion": (
+    r"ambulo train motion": (
         "--epochs 1 --set model.width=16 --set model.depth=1 --set model.heads=2 "
         "--set training.rollout_ratio=0 --set dataset.stride=40 --no-progress"
     ),
@@ -137,7 +142,7 @@ BEFORE = {
         "ambulo levels generate --family open --out cloister.json",
     ],
     "docs/locomotion_evaluation.md": [
-        "train_locomotion --preset quick_test --run-name walk"
+        "ambulo train walk --preset quick_test --run-name walk"
     ],
     "docs/playtest.md": [
         "ambulo levels generate --family rooms --count 2 --out my_levels",
@@ -221,6 +226,36 @@ def test_every_rule_is_needed() -> None:
     ours = [line for line in lines if OURS.match(line)]
     for rule in NOT_RUN:
         assert any(re.search(rule, line) for line in ours), f"{rule}: no such command"
+
+
+def written(command: str) -> list[str]:
+    """The files that a command of ours names to write."""
+    _, *words = shlex.split(command)
+    leaves = sorted(AMBULO.leaves(), key=lambda leaf: -len(leaf[0]))
+    row = next((r for names, r in leaves if tuple(words[: len(names)]) == names), None)
+    if row is None:
+        return []
+    program = resolve_name(row.target)
+    flags = (
+        program.flags if isinstance(program, Command) else program.__self__.flag_class
+    )
+    outputs = [argument for argument in arguments_of(flags) if argument.mark(Output)]
+    named = {flag for output in outputs for flag in output.spellings}
+    if "--force" in words:
+        return []
+    return [word for flag, word in pairwise(words) if flag in named]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_no_command_of_a_page_writes_a_file_of_another(page: Path) -> None:
+    """It would be refused without `--force`."""
+    files = [
+        file
+        for command in [*BEFORE.get(name_of(page), []), *commands(page)]
+        if command.startswith("ambulo ")
+        for file in written(command)
+    ]
+    assert len(set(files)) == len(files), sorted(files)
 
 
 @pytest.fixture

@@ -33,7 +33,7 @@ from ambulo.motion.gaits.shards import (
 EPILOG = """\
 examples:
   python train/augment_gait.py raw refined
-  train_forward_gaitnet --fresh --data refined
+  ambulo train gait --fresh --data refined
 """
 
 

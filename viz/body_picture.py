@@ -25,8 +25,10 @@ SIZE, PANES = (13.0, 7.3), ((0.145, 0.375), (0.675, 0.315))
 """Size of the picture, [inches], and left edge and width of both views, as fractions."""
 COLOURS = {"left": "#1d4fae", "right": "#b0164f", "": "#333333"}
 """Colours of labels by side."""
-SMALL, LONGEST = 8.5, 24
+SMALL, LONGEST = 8.5, 26
 """Size of labels, [pt], and most characters in one."""
+SAID = ("left", "right", "joint")
+"""Words of joints' names that labels leave out: their column says the side."""
 
 
 def body_picture(
@@ -104,9 +106,11 @@ def _names(character: Character) -> dict[str, str]:
         side, _, limb = role.partition("_")
         part = limb.replace("_", " ") if side in SIDES else role
         others = len(found.chains.get(role, ())) - 1
-        text = f"{part}: {name[start:]}"
-        short = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-        texts[role] = short + (f" +{others}" if others > 0 else "")
+        words = [word for word in name[start:].split("_") if word not in SAID]
+        text = f"{part}: {'_'.join(words) or name}"
+        more = f" +{others}" if others > 0 else ""
+        room = LONGEST - len(more)
+        texts[role] = (text if len(text) <= room else f"{text[: room - 1]}…") + more
     return texts
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from ambulo.common.command_line import Flags, command
 from ambulo.common.files import json_text, write_bytes, write_or_print
-from ambulo.common.flag_types import OutFile, positional
+from ambulo.common.flag_types import JsonFile, OutFile, positional
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import RenderError
@@ -30,8 +30,8 @@ class BodyTestFlags(Flags):
 
     no_pushes: bool = False
     """do not push it"""
-    json: OutFile | None = None
-    """the report as JSON; - for standard output"""
+    json: JsonFile | None = None
+    """the report as JSON, to FILE or to standard output"""
     picture: Annotated[OutFile | None, _holds_png] = None
     """a picture with the roles, .png"""
 

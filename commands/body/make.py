@@ -34,8 +34,6 @@ class MakeFlags(BodyTestFlags, ReadingFlags):
     """stature, m (default: the rig's)"""
     mass: Annotated[float | None, Arg("KG")] = None
     """kg (default: 75 kg at 1.75 m, with the cube of the height)"""
-    force: bool = False
-    """replace the file"""
     no_check: bool = False
     """only make it"""
 
@@ -60,7 +58,7 @@ def main(flags: MakeFlags) -> int:
         raise CharacterError(
             f"--out {flags.out}: {rigs.name} is the rig's; name it otherwise"
         )
-    refuse_existing([path, beside], force=flags.force)  # it would say other roles
+    refuse_existing([beside], force=flags.force)  # it would say other roles
     import_mujoco()
     from ambulo.envs.characters.make_body import make_body
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ambulo.commands.data.flags import ConvertFlags
+from ambulo.commands.data.flags import WITH_SKELETON, ConvertFlags
 from ambulo.commands.data.inputs import (
     SOME_BAD,
     choices_of,
@@ -16,7 +16,7 @@ from ambulo.commands.data.inputs import (
     shown_progress,
 )
 from ambulo.common.errors import print_error
-from ambulo.common.files import check_parent, refuse_existing
+from ambulo.common.files import check_parent
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import (
     AmbuloError,
@@ -89,15 +89,14 @@ class Conversion:
         faults = [f"note: {note}" for note in other_notes(notes)]
         return motion, [*faults, *remarks, *choices_of(flags, path, source).lines()]
 
-    def file(self, source: Path, target: Path, *, force: bool) -> str:
+    def file(self, source: Path, target: Path) -> str:
         """Convert one file; a line about it, and a line for each remark.
 
         Raises:
-            AmbuloError: it cannot be read or written, or the target is there.
+            AmbuloError: it cannot be read or written.
         """
         if target.exists() and target.samefile(source):
             raise MotionError(f"{target}: a file is not converted into itself")
-        refuse_existing(written_files(target), force=force)
         motion, remarks = self.motion(source)
         write_motion(target, motion, units=self.flags.out_units, axes=self.axes)
         done = (
@@ -134,7 +133,7 @@ def convert_job(conversion: Conversion, job: FolderJob) -> str | AmbuloError:
                 f"{job.source}: {job.target} is made from {job.also} already"
             )
         job.target.parent.mkdir(parents=True, exist_ok=True)
-        return conversion.file(job.source, job.target, force=True)
+        return conversion.file(job.source, job.target)
     except AmbuloError as error:
         return error
 
@@ -171,7 +170,7 @@ def convert(flags: ConvertFlags) -> int:
     check_parent(flags.target)
     if flags.on_cluster or flags.workers is not None:
         raise ConfigError("--engine, --workers and --address are for folders")
-    print(conversion.file(source, target, force=flags.force))
+    print(conversion.file(source, target))
     return 0
 
 
@@ -211,7 +210,7 @@ def _folder(
             also = made.setdefault(out, file)
             if also is not file:
                 yield FolderJob(file, out, also)
-            elif not flags.force and any(path.exists() for path in written_files(out)):
+            elif not flags.force and any(map(Path.exists, _written(out))):
                 there.append(file)
             else:
                 yield FolderJob(file, out)
@@ -261,8 +260,6 @@ def _check_format(name: str, what: str, units: str) -> None:
         raise ConfigError(f"--out-units {units}: NPZ is always in metres")
 
 
-def written_files(target: Path) -> list[Path]:
-    """The files that writing `target` makes or replaces."""
-    if target.suffix.lower() == ".amc":
-        return [target, target.with_suffix(".asf")]
-    return [target]
+def _written(target: Path) -> list[Path]:
+    """Return the files that writing `target` makes or replaces."""
+    return WITH_SKELETON.files(str(target))

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 
-from ambulo.common.command_line import Arg, Command, Flags, Rule
+from ambulo.common.command_line import Arg, Command, Flags, Output, Rule
 from ambulo.common.downloads import Patience
 from ambulo.common.engine_flags import WorkerFlags
 from ambulo.common.flag_types import (
     Count,
     JsonFile,
     OutFile,
+    OutPath,
     ending,
     positional,
     rule,
@@ -70,6 +71,8 @@ def motion_ending(*others: str) -> Rule:
     return fault
 
 
+WITH_SKELETON = Output(".amc", ".asf")
+"""Mark of motion files that are written: an AMC has its ASF beside it."""
 BASE_URL = "http://mocap.cs.cmu.edu/subjects"
 """Where the files of subject 02 are `02/02.asf`, `02/02_01.amc` and so on."""
 LONGEST_TIMEOUT = 86_400.0
@@ -195,12 +198,12 @@ class ConvertFlags(WorkerFlags, ReadingFlags):
 
     source: Annotated[str, positional("IN")]
     """motion file, or folder of them"""
-    target: Annotated[str, positional("OUT")]
+    target: Annotated[OutPath, positional("OUT"), WITH_SKELETON]
     """file (.bvh, .amc, .npz), or folder"""
     to: Annotated[str | None, Arg("FORMAT")] = None
     """of the files of a folder: bvh, amc, npz"""
     frames: Annotated[str | None, Arg("A:B")] = None
-    """its frames A up to but not B, from 0 (default: all)"""
+    """frames A to B - 1, counted from 0 (default: all)"""
     speed: Speed = 1.0
     """of the clip beside its file: 0.5 if the file's frame rate is twice the real one"""
     fps: Rate | None = None
@@ -216,8 +219,6 @@ class ConvertFlags(WorkerFlags, ReadingFlags):
     """leave feet where the source has them, instead of setting them on the ground"""
     out_units: Annotated[str, Arg("UNIT"), units_rule] = "auto"
     """unit of length of the new files, as for --units"""
-    force: bool = False
-    """replace files that are there"""
 
     def __post_init__(self) -> None:
         """Refuse flags of a retargeting without one."""
@@ -277,7 +278,7 @@ class PlotFlags(ReadingFlags):
     stop: Annotated[float | None, Arg("S")] = None
     """up to this time"""
     frames: Annotated[str | None, Arg("A:B")] = None
-    """its frames A up to but not B, from 0 (default: all)"""
+    """frames A to B - 1, counted from 0 (default: all)"""
     cycle: bool = False
     """draw the cycle that `ambulo train walk --reference FILE` would follow"""
     poses: Count = 10

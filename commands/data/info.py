@@ -253,6 +253,9 @@ def _print_account(info: MotionInfo) -> None:
         f"{e.joint} up to {e.worst_deg:.0f}° in {100 * e.share:.0f} % of the frames"
         for e in info.limits_exceeded
     ]
+    limbs = "all found"
+    if info.roles_missing:
+        limbs = f"not found: {', '.join(info.roles_missing)}"
     rows = (
         ("file", info.path),
         ("skeleton", f"{info.joints} joints, {info.tips} tips, {info.angles} angles"),
@@ -260,7 +263,7 @@ def _print_account(info: MotionInfo) -> None:
         ("units", info.chosen.units),
         ("axes", info.chosen.axes),
         ("rest pose", info.chosen.rest_pose),
-        ("not found", ", ".join(info.roles_missing) or "no limb"),
+        ("limbs", limbs),
         ("height", f"{info.height_m:.2f} m from lowest to highest joint"),
         ("speed", f"{info.speed_mean:.2f} m/s, at most {info.speed_max:.2f} m/s"),
         ("feet stand", f"{stands} (left, right), slip {slip} m/s"),

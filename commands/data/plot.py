@@ -6,7 +6,7 @@ import math
 
 from ambulo.commands.data.flags import PlotFlags
 from ambulo.commands.data.inputs import motion_files
-from ambulo.common.files import check_parent, write_bytes
+from ambulo.common.files import check_parent, refuse_existing, write_bytes
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.motion.analysis import movement_text
@@ -29,6 +29,7 @@ def plot(flags: PlotFlags) -> int:
     if not flags.no_sheet:
         sheet = resolve_path(flags.out or f"{source.stem}.png")
         check_parent(str(sheet))
+        refuse_existing([sheet], force=flags.force)
     films = [resolve_path(film) for film in (flags.gif, flags.mp4) if film is not None]
     motion = flags.read(source).logged()
     chosen = None

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ambulo.commands.data.flags import (
+    WITH_SKELETON,
     MapFlags,
     MotionFolders,
     ReadingFlags,
@@ -18,6 +19,7 @@ from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.find_model import find_model
 from ambulo.common.flag_types import (
     Assignments,
+    JsonFile,
     OutFile,
     ending,
     numbers_of,
@@ -100,7 +102,7 @@ class GenerateFlags(ParameterFlags):
     It repeats without a seam: the frame after the last is the first, one stride further on.
     """
 
-    out: Annotated[OutFile | None, motion_ending(*FILMS)] = None
+    out: Annotated[OutFile | None, motion_ending(*FILMS), WITH_SKELETON] = None
     """file to write: a motion (.bvh, .amc, .npz) or a film (.gif, .mp4)"""
     cycles: Annotated[int, within(1, MOST_CYCLES)] = 6
     """two steps each"""
@@ -165,8 +167,8 @@ class EstimateFlags(ReadingFlags, NetworkFlags):
     """a parameter that is known (repeatable)"""
     blind: bool = False
     """do not take lengths from the skeleton: estimate them too"""
-    json: OutFile | None = None
-    """write the results as JSON (- prints them)"""
+    json: JsonFile | None = None
+    """results as JSON, to FILE or to standard output"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -201,12 +203,12 @@ class EstimatorFlags(NetworkFlags):
     out: Annotated[OutFile, ending(".zip")]
     """the .zip to write"""
     given: Annotated[tuple[str, ...], Arg("NAME", empty=True)] = ("lengths",)
-    """what will be given: parameters; `lengths`: all of the skeleton; `known`: all that is
-    not a muscle's, as in the reference"""
+    """parameters that estimates will be given: names; `lengths`: all of the skeleton; `known`:
+    all but those of muscles, as in the reference"""
     test: int = 200
     """held-out gaits that are estimated at the end"""
-    json: OutFile | None = None
-    """write the test's results as JSON"""
+    json: JsonFile | None = None
+    """results of the test as JSON, to FILE or to standard output"""
 
     @property
     def arguments(self) -> list[str]:
@@ -269,9 +271,9 @@ reference = Command(
     """\
 examples:
   ambulo gait reference --stride 1.1 --out walk.npz
-  train_locomotion --preset imitate_walk --reference walk.npz
+  ambulo train walk --preset imitate_walk --reference walk.npz
   ambulo gait reference --speeds 0.8 1.0 1.2 1.4 1.6 --out walks.npz
-  train_locomotion --preset locomote --reference walks.npz
+  ambulo train walk --preset locomote --reference walks.npz
 """,
 )
 estimate = Command(
@@ -296,8 +298,8 @@ compose = Command(
     "ambulo.commands.gait.compose:compose",
     """\
 examples:
-  train_locomotion --preset gait_muscle --run-name healthy
-  train_locomotion --preset gait_impaired --set gait.base=runs/healthy --run-name weak
+  ambulo train walk --preset gait_muscle --run-name healthy
+  ambulo train walk --preset gait_impaired --set gait.base=runs/healthy --run-name weak
   ambulo gait compose runs/healthy runs/weak --out walks.zip
   ambulo eval walks.zip
 """,

@@ -51,6 +51,8 @@ def train_estimator(flags: EstimatorFlags) -> int:
         command=shlex.join(["ambulo", "gait", *arguments]), extra=without_nan(extra),
     )  # fmt: skip
     write_or_print(flags.json, json_text(results, indent=2))
+    if flags.json == "-":
+        return 0
     if result is not None:
         print_recovery(result)
     print(f"written: {out}")

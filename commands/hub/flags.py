@@ -56,7 +56,7 @@ class PullFlags(Flags):
     """name of the model here (default: its name there)"""
     revision: Annotated[str | None, Arg("COMMIT")] = None
     """commit, branch or tag (default: the newest commit)"""
-    replace: bool = False
+    force: Annotated[bool, Arg(names=("--force", "--replace"))] = False
     """replace a pulled model of the same name"""
 
 

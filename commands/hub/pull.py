@@ -41,7 +41,7 @@ def run(flags: PullFlags) -> int:
     with leaving_cleanly():
         pulled = pull(
             Hub(), repository, name, new_name=flags.name, revision=flags.revision,
-            replace=flags.replace,
+            replace=flags.force,
         )  # fmt: skip
     print(f"{pulled.name}: {pulled}")
     return 0
@@ -203,9 +203,7 @@ def _target(name: str, replace: bool) -> Path:
         )
     target = ambulo.shipped.pulled_folder() / name
     if target.exists() and not replace:
-        raise HubError(
-            f"{target}: exists; --replace replaces it, --name chooses another"
-        )
+        raise HubError(f"{target}: exists; --force replaces it, --name chooses another")
     return target
 
 

@@ -8,7 +8,6 @@ import numpy as np
 
 from ambulo.commands.ik.flags import ExtractFlags
 from ambulo.common.console import shown
-from ambulo.common.files import refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import IKError
 from ambulo.ik.data.extract import FAR, Extraction, extract
@@ -21,7 +20,6 @@ from ambulo.train.shared.jobs import workers_of
 def extract_poses(flags: ExtractFlags) -> int:
     """Extract poses."""
     target = resolve_path(flags.out)
-    refuse_existing([target], force=flags.force)
     rig = load_rig(flags.rig)
     folders = [resolve_path(folder) for folder in flags.motions]
     clips, errors = scan_clips(folders, flags.strict, check=False)

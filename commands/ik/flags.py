@@ -36,8 +36,6 @@ class ExtractFlags(SourceFlags, WorkerFlags):
     """a file that cannot be used is an error"""
     no_cache: bool = False
     """read every file again"""
-    force: bool = False
-    """replace a file that is there"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +54,6 @@ class SequencesFlags(SourceFlags, WorkerFlags):
     """rate, in Hz"""
     without: Annotated[tuple[str, ...], Arg("SUBJECT", empty=True)] = ()
     """performers to leave out"""
-    force: bool = False
-    """replace a file that is there"""
 
 
 extract = Command(

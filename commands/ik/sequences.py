@@ -6,7 +6,6 @@ import sys
 
 from ambulo.commands.ik.flags import SequencesFlags
 from ambulo.common.console import shown
-from ambulo.common.files import refuse_existing
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, IKError
 from ambulo.ik.data.sequences import (
@@ -22,7 +21,6 @@ from ambulo.train.shared.jobs import workers_of
 def sequences(flags: SequencesFlags) -> int:
     """Extract sequences."""
     target = resolve_path(flags.out)
-    refuse_existing([target], force=flags.force)
     folders = [resolve_path(folder) for folder in flags.motions]
     clips, errors = scan_clips(folders, check=False)
     people = {clip.subject for clip in clips}

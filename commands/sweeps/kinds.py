@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -13,11 +12,11 @@ from ambulo.common.command_line import arguments_of
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import ConfigError, RunFolderError, nearest
 from ambulo.configs.presets import preset_folders
-from ambulo.configs.trainings import TrainingKind, kind_names, load_kind
+from ambulo.configs.trainings import TrainingKind, load_kind
 
 OWN = (
     "--seed", "--output", "--run-name", "--resume", "--eval", "--save-config",
-    "--print-config", "--force", "--fresh", "--preset", "--workers", "--schedule",
+    "--print-config", "--fresh", "--preset", "--workers", "--schedule",
 )  # fmt: skip
 """Flags of trainings that runs of a sweep cannot have: it sets or replaces them."""
 
@@ -129,19 +128,13 @@ def check_forwarded(forwarded: Iterable[str], program: str) -> None:
             raise ConfigError(f"{name} is no flag of {program}; see {program} --help")
 
 
-@cache
-def _programs() -> dict[str, str]:
-    """Folder of presets by the name of the training's program."""
-    return {Training(folder).command.folder.program: folder for folder in kind_names()}
-
-
 def training_of(run: Path) -> Training:
     """Return the kind of training that made the run folder `run`.
 
     Raises:
         RunFolderError: it is no run folder.
     """
-    folder = _programs().get(RunFolder(run).made_by or "")
+    folder = RunFolder(run).training
     if folder is None:
         raise RunFolderError(f"{run}: not a run folder: no command.txt of a training")
     return Training(folder)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated
 
-from ambulo.commands.data.flags import motion_ending
+from ambulo.commands.data.flags import WITH_SKELETON, motion_ending
 from ambulo.commands.network_flags import ServerFlags
 from ambulo.common.command_line import Arg, Command, Flags
 from ambulo.common.flag_types import (
@@ -62,7 +62,7 @@ class TrackFlags(Flags):
     recording: Annotated[str, positional("RECORDING")]
     """a recording of trackers, or a motion file (BVH, AMC, NPZ, DeepMimic), of which head
     and hands are seen"""
-    out: Annotated[OutFile, motion_ending()]
+    out: Annotated[OutFile, motion_ending(), WITH_SKELETON]
     """poses: .bvh, .amc or .npz"""
     model: Annotated[str, Arg("NAME")] = "ik_trackers"
     """network that predicts bodies"""

@@ -96,6 +96,16 @@ def kind_names() -> tuple[str, ...]:
     return json_names(__name__)
 
 
+def kind_of_command(typed: str) -> str | None:
+    """Return the training of `ambulo train WORD`, or of a script, such as train_motion."""
+    word = typed.removeprefix("ambulo train ")
+    for kind in kind_names():
+        for name, command in load_kind(kind).commands.items():
+            if word in (name, command.module.rpartition(".")[2]):
+                return kind
+    return None
+
+
 def folder_of(word: str) -> str | None:
     """Return the presets folder of `ambulo train WORD`, or None for an unknown word."""
     return next((n for n in kind_names() if word in load_kind(n).commands), None)

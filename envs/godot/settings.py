@@ -15,6 +15,7 @@ from ambulo.envs.godot.locate import (
     check_version,
     find_engine,
     find_project,
+    is_program,
 )
 from ambulo.envs.godot.transport import HttpConnection, address_of
 
@@ -64,6 +65,23 @@ class BridgeSettings:
             log_folder=log_folder,
         )
 
+    def check_project(self, *, physics: str = "") -> None:
+        """Look for project, scene and engine, where engines are started.
+
+        Args:
+            physics: Engine of 3D physics that a project with a scene must name; "": any.
+
+        Raises:
+            BridgeError: They are not there, or too old.
+        """
+        if self.url is not None:
+            return
+        project = find_project(self.project)
+        if self.scene is not None:
+            check_scene(project, self.scene, physics=physics)
+        if not is_program(project):
+            check_version(find_engine(self.binary))
+
 
 def check_engines(config: NavigationEnvironmentConfig) -> None:
     """Look for engine and project, or ask the running game; other worlds need neither.
@@ -75,11 +93,8 @@ def check_engines(config: NavigationEnvironmentConfig) -> None:
     if config.world != "godot":
         return
     settings = BridgeSettings.from_config(config)
+    settings.check_project(physics=JOLT)
     if settings.url is None:
-        project = find_project(settings.project)
-        if settings.scene is not None:
-            check_scene(project, settings.scene, physics=JOLT)
-        check_version(find_engine(settings.binary))
         return
     host, port = address_of(settings.url)
     try:

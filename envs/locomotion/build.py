@@ -79,7 +79,7 @@ def make_batch(
     if reference is None:
         if env.more_references:
             raise ConfigError(
-                "more_references is for train_locomotion, whose bodies are shared out"
+                "more_references is for ambulo train walk, whose bodies are shared out"
                 " among them; an environment follows one reference"
             )
         reference = reference_of(env, character)

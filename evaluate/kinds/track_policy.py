@@ -18,7 +18,7 @@ class TrackerEvalFlags(Flags):
     """motion file, fitted reference (`ambulo fit`) or folder of them (repeatable; default:
     the clip in the model file). Motion files are shown as captured"""
     frames: Annotated[str | None, Arg("A:B")] = None
-    """of the one motion file, its frames A up to but not B, from 0 (default: all)"""
+    """of the one motion file: frames A to B - 1, counted from 0 (default: all)"""
     as_captured: bool = False
     """show fitted clips as they were captured"""
 

@@ -22,6 +22,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     baselines_of,
     episode_numbers,
+    episode_seconds,
     evaluate,
     stored_references,
 )
@@ -84,7 +85,6 @@ def run(request: EvalRequest) -> EvalOutcome:
     """Play undisturbed, pushed and perturbed episodes with the policy and the baselines."""
     import_mujoco()
     args, episodes = request.args, request.episodes
-    seconds = args.seconds or SECONDS
     pushed = args.push_episodes
     pushed = min(episodes, MAX_PUSHES) if pushed is None else pushed
     impulses = chosen_impulses(args.impulses)
@@ -94,12 +94,13 @@ def run(request: EvalRequest) -> EvalOutcome:
     subjects = _subjects(request)
     if trials:
         check_walker(subjects[POLICY].config.environment.task)
+    seconds = episode_seconds(subjects[POLICY].config, args.seconds or SECONDS)
     recordings = _play(request, subjects, seconds)
     scores = {name: score(r, args.seed) for name, r in recordings.items()}
     pushes = _push(request, subjects, pushed, impulses)
     config = subjects[POLICY].config
     tried_changes = suite(groups, config, configured_character(config.environment))
-    changed = _perturb(request, subjects, tried_changes)
+    changed = _perturb(request, subjects, tried_changes, min(seconds, LONGEST))
     tried = run_trials(trials, subjects, args.seed, args.episodes)
     envs = args.num_envs or NUM_ENVS
     rows = {
@@ -210,6 +211,7 @@ def _perturb(
     request: EvalRequest,
     subjects: Mapping[str, LocomotionSubject],
     changes: Sequence[Perturbation],
+    seconds: float,
 ) -> dict[str, dict[str, AgentMetrics]]:
     """Return the metrics by perturbation and agent; nothing for no perturbation."""
     args = request.args
@@ -224,7 +226,7 @@ def _perturb(
                     subject,
                     change,
                     request.episodes,
-                    seconds=min(args.seconds or SECONDS, LONGEST),
+                    seconds=seconds,
                     seed=request.seed,
                     envs=args.num_envs or NUM_ENVS,
                     progress=partial(progress.advance, tasks[name]),

@@ -84,6 +84,14 @@ def stored_references(model: LocomotionModel, source: str) -> tuple[Reference, .
     return tuple(reference_from_bytes(data, source) for data in references_of(model))
 
 
+def episode_seconds(config: LocomotionConfig, seconds: float) -> float:
+    """Return `seconds`, or the time limit that the task sets where that is shorter, [s]."""
+    env = config.environment
+    if "max_episode_steps" not in env.traits.defaults:
+        return seconds
+    return min(seconds, env.max_episode_steps * env.control_dt)
+
+
 def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:
     """`config` for episodes of `seconds` of the nominal body, undisturbed.
 

@@ -200,7 +200,7 @@ def _unlisted_problem(test: Playtest, fails: bool) -> list[Problem]:
             "sealed", fails,
             f"{count} more parts of the floor cannot be reached; each is smaller than "
             "those that are listed.",
-            "See to the large ones first, or ignore small ones with --min-area.",
+            "Open the large ones first, or ignore small ones with --min-area.",
         )
     ]  # fmt: skip
 
@@ -208,7 +208,7 @@ def _unlisted_problem(test: Playtest, fails: bool) -> list[Problem]:
 def _opening_advice(area: Area, floor: Floor) -> str:
     """Where to make room for a body."""
     if area.cause:
-        return "See to that, or lead another way there."
+        return "Mend this, or build another way there: stairs, a ramp or a lift."
     if area.opening is None or area.opening_position is None:
         return (
             "There is no opening. Cut a door of at least 0.8 m into one of its walls, or, "

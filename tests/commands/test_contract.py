@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import get_type_hints
 
 import pytest
@@ -16,8 +17,15 @@ from fixtures.exits import exit_code
 
 from ambulo import cli
 from ambulo.command_table import AMBULO, Row
-from ambulo.common.command_line import Command, Flags, arguments_of, checked
-from ambulo.configs.errors import ConfigError
+from ambulo.common.command_line import (
+    Argument,
+    Command,
+    Flags,
+    Output,
+    arguments_of,
+    checked,
+)
+from ambulo.configs.errors import AmbuloError, ConfigError, RunFolderError
 
 LEAVES = dict(AMBULO.leaves())
 GROUPS = {(name,): row for name, row in AMBULO.rows.items() if row.rows} | {(): AMBULO}
@@ -127,6 +135,73 @@ def test_numbers_out_of_bounds_are_refused(words: tuple[str, ...]) -> None:
             start = re.escape(f"{argument.spellings[0]} {shown}: ")
             with pytest.raises(ConfigError, match=f"^{start}"):
                 checked(flags, {argument.name: value})
+
+
+WRITTEN = {"out", "json", "picture", "film", "gif", "mp4", "video", "record", "save_config",
+           "save_map", "report"}  # fmt: skip
+"""Fields of flags that name a file to write, where their value is no folder or command."""
+
+
+def is_allowed(argument: Argument, file: Path) -> bool:
+    """Whether a flag takes the name of a file."""
+    try:
+        argument.check(str(file))
+    except AmbuloError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_existing_files_are_replaced_only_with_force(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    flags = flags_of(words)
+    files = [
+        tmp_path / f"old{end}"
+        for end in (".json", ".png", ".gif", ".npz", ".zip", ".mp4")
+    ]
+    for argument in arguments_of(flags):
+        output = argument.mark(Output)
+        folder = argument.arg.metavar in ("FOLDER", "DIR")
+        if output is None:
+            assert argument.name not in WRITTEN or folder or words == ("fit",)
+            continue
+        named = next(file for file in files if is_allowed(argument, file))
+        first, *beside = output.files(
+            str(named.with_suffix(output.ending or named.suffix))
+        )
+        for file in (first, *beside):
+            file.touch()
+            given = {argument.name: str(first)}
+            with pytest.raises(RunFolderError, match=f"{file.name}: is there already"):
+                checked(flags, given)
+            assert checked(flags, {**given, "force": True})
+            file.unlink()
+        assert checked(flags, {argument.name: str(first)})
+
+
+def test_every_command_that_writes_has_force() -> None:
+    for words in LEAVES:
+        arguments = arguments_of(flags_of(words))
+        if any(argument.mark(Output) for argument in arguments):
+            assert any(argument.name == "force" for argument in arguments), words
+
+
+@pytest.mark.parametrize("words", LEAVES, ids=" ".join)
+def test_json_alone_is_standard_output(words: tuple[str, ...]) -> None:
+    for argument in arguments_of(flags_of(words)):
+        if argument.name == "json":
+            assert argument.kind is str
+            assert argument.arg.bare == "-"
+
+
+def test_a_flag_that_took_the_argument_after_it_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert exit_code(cli.main, ["body", "check", "--json", "robot.xml"]) == 2
+    said = capsys.readouterr().err
+    assert "required: BODY; --json took robot.xml: write --json last" in said
+    assert not Path("robot.xml").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "wait4"), reason="needs times of a process")

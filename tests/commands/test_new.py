@@ -36,7 +36,7 @@ def test_a_new_task_trains_and_is_evaluated(
     scores = tmp_path / "scores.json"
     command = [
         sys.executable, "-m", "ambulo.cli", "eval", str(model), "--episodes", "2",
-        "--seconds", "1", "--push-episodes", "0", "--json", str(scores),
+        "--seconds", "30", "--push-episodes", "0", "--json", str(scores),
     ]  # fmt: skip
     without = os.environ | {FILES: ""}
     done = subprocess.run(
@@ -49,7 +49,12 @@ def test_a_new_task_trains_and_is_evaluated(
         command, check=False, capture_output=True, text=True
     )  # knows the file
     assert done.returncode == 0, done.stderr
-    policy = json.loads(scores.read_text("utf-8"))["agents"]["policy"]
+    result = json.loads(scores.read_text("utf-8"))
+    limit = (
+        TINY["environment"]["max_episode_steps"] / 30.0
+    )  # [s], of 30 that were asked for
+    assert result["details"]["seconds"] == pytest.approx(limit)
+    policy = result["agents"]["policy"]
     assert policy["success_rate"]["value"] == 1.0
     assert policy["timeout_rate"]["value"] == 0.0
 
@@ -65,11 +70,17 @@ def test_a_package_offers_its_task(fresh: None, tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten(
-    fresh: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    fresh: None, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert main(["new", "task", "here"]) == 0
+    assert main(["new", "task", "here"]) == 2
+    assert "here.py: is there already; --force" in capsys.readouterr().err
+    assert main(["new", "task", "here", "--force"]) == 0
     (tmp_path / "pyproject.toml").write_text("mine", encoding="utf-8")
     assert main(["new", "task", "to_door", "--out", str(tmp_path), "--package"]) == 2
-    assert "pyproject.toml: there is such a file already" in capsys.readouterr().err
-    assert [file.name for file in tmp_path.iterdir()] == ["pyproject.toml"]
+    assert "pyproject.toml: is there already; --force" in capsys.readouterr().err
+    assert {file.name for file in tmp_path.iterdir()} == {"here.py", "pyproject.toml"}
     assert main(["new", "task", "stand", "--out", str(tmp_path)]) == 2
     assert "the suite has a task stand" in capsys.readouterr().err

@@ -48,7 +48,7 @@ def test_a_ground_that_nobody_stands_on_is_hinted_at(
     recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def hints(ground: str) -> list[str]:
-        out = str(tmp_path / "pose.npz")
+        out = str(tmp_path / f"pose_{ground}.npz")
         assert (
             cli.main(["track", str(recording), "--ground", ground, "--out", out]) == 0
         )
@@ -72,7 +72,7 @@ def test_a_motion_file_is_seen_by_three_trackers(
     assert float(summary.split("joints ")[1].split(" cm")[0]) < 12.0
     assert ambulo.read_motion(out).fps == 90.0
     made = tmp_path / "walk.trackers"
-    flags = ["--record", str(made), "--convention", "unreal"]
+    flags = ["--record", str(made), "--convention", "unreal", "--force"]
     assert cli.main(["track", str(clip), "--out", str(out), *flags]) == 0
     assert read_recording(made).header.convention == "unreal"
     assert capsys.readouterr().out.startswith(f"recorded  {made}\n")

@@ -91,8 +91,8 @@ def test_the_command_of_each_resume_is_added(tmp_path: Path) -> None:
     run.describe("{}\n", ["--run-name", "a b"], 3)
     run.describe("{}\n", ["--resume", "a"], 3)
     assert run.command.read_text(encoding="utf-8").splitlines() == [
-        "train_vr_navigation --run-name 'a b'",
-        "train_vr_navigation --resume a",
+        "ambulo train vr --run-name 'a b'",
+        "ambulo train vr --resume a",
     ]
 
 
@@ -111,7 +111,7 @@ def test_a_run_that_cannot_start_leaves_nothing_and_gives_back_what_it_replaced(
     first = NavigationRunFolder.create(str(tmp_path), "run", "label", 0, force=False)
     with first.starting("{}", ["--seed", "1"], 1):
         assert first.exists, "killed from here on, it can be resumed"
-    assert first.command.read_text() == "train_vr_navigation --seed 1\n"
+    assert first.command.read_text() == "ambulo train vr --seed 1\n"
     first.release()
     second = NavigationRunFolder.create(str(tmp_path), "run", "label", 0, force=True)
     with pytest.raises(ValueError, match="no"), second.starting("[]", [], 2):
@@ -127,9 +127,7 @@ def test_a_run_that_goes_on_is_described_when_it_stands(tmp_path: Path) -> None:
     with again.starting("[1]", ["--resume"], 0):
         assert again.config.read_text() == "{}"
     assert again.config.read_text() == "[1]"
-    assert again.command.read_text().splitlines()[1:] == [
-        "train_vr_navigation --resume"
-    ]
+    assert again.command.read_text().splitlines()[1:] == ["ambulo train vr --resume"]
 
 
 def test_the_newest_checkpoint_of_a_run_of_any_kind_is_found(
@@ -165,7 +163,7 @@ for number in range(40):
         continue
     with run.starting("{}", [sys.argv[2]], number):
         run.final_model.write_text(sys.argv[2])
-    assert run.command.read_text().split()[1:] == [sys.argv[2]], "two at a time"
+    assert run.command.read_text().split()[3:] == [sys.argv[2]], "two at a time"
     assert run.final_model.read_text() == sys.argv[2], "two at a time"
     run.release()
     made += 1

@@ -69,6 +69,21 @@ def test_a_base_must_carry_its_target(tmp_path: Path) -> None:
         load_rig(str(path))
 
 
+def test_a_skeleton_file_lies_beside_the_rig(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Wherever the command runs; `source` may be left out."""
+    text = files("ambulo.configs.skeletons").joinpath("ik23.json").read_text("utf-8")
+    skeleton = {k: v for k, v in json.loads(text).items() if k != "source"}
+    (tmp_path / "rigs").mkdir()
+    (tmp_path / "rigs" / "bones.json").write_text(json.dumps(skeleton))
+    mine = {**data(), "skeleton": "bones.json"}
+    (tmp_path / "rigs" / "mine.json").write_text(json.dumps(mine))
+    monkeypatch.chdir(tmp_path)
+    rig = load_rig("rigs/mine.json")
+    assert rig.skeleton.joints == load_rig().skeleton.joints
+
+
 def test_start_pose_stands_where_it_is_told() -> None:
     pose = start_pose(RIG, [[2.0, -1.0]], [0.5 * np.pi])
     still = start_pose(RIG)

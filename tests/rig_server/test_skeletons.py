@@ -117,10 +117,10 @@ def test_a_second_person_of_the_command_inherits_nothing(
         for name in people:
             arguments = [
                 "--motion", str(tmp_path / name), "--port", str(udp.port),
-                "--speed", "0", "--json", str(tmp_path / "scores.json"),
+                "--speed", "0", "--json", str(tmp_path / f"{name}.json"),
             ]  # fmt: skip
             assert rig_client.main(arguments) == 0
-            found = json.loads((tmp_path / "scores.json").read_text())
+            found = json.loads((tmp_path / f"{name}.json").read_text())
             (scores[name],) = found["clips"].values()
         assert all(score["foot_cm"] < 0.1 for score in scores.values())
         assert all(score["first_answer"] >= 50 for score in scores.values())

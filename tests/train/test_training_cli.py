@@ -145,7 +145,7 @@ def test_a_signal_stops_at_a_checkpoint(capsys: pytest.CaptureFixture[str]) -> N
     thread.start()
     assert train(LONG) == 143
     thread.join()
-    assert "train_vr_navigation --resume runs/long" in capsys.readouterr().err
+    assert "ambulo train vr --resume runs/long" in capsys.readouterr().err
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
     checkpoint = folder.newest_checkpoint()
     assert checkpoint is not None

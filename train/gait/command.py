@@ -1,4 +1,4 @@
-"""The command `train_forward_gaitnet`."""
+"""The command `ambulo train gait`."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class GaitNetCommand(
     description = "Train a network from gait and body parameters to motion."
     examples = """\
 ambulo gait extract-cycles --motions cmu --out cycles
-train_forward_gaitnet --fresh --data cycles --preset fast --split subject
-train_forward_gaitnet --fresh --data refined --loss as_documented
-train_forward_gaitnet --resume runs/gait_net_0_20260101-120000
+ambulo train gait --fresh --data cycles --preset fast --split subject
+ambulo train gait --fresh --data refined --loss as_documented
+ambulo train gait --resume runs/gait_net_0_20260101-120000
 """
     folder = GaitRunFolder
     presets = GAIT_PRESETS

@@ -1,4 +1,4 @@
-"""The command `train_godot`."""
+"""The command `ambulo train godot`."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class GodotCommand(
 
     description = "Train, resume and evaluate the agents of a Godot game."
     examples = """\
-train_godot --project my_game --scene res://game.tscn --preset quick
-train_godot --project my_game --engines 2 --seed 1 --run-name first
-train_godot --resume runs/first
-train_godot --eval runs/first/best_models/best_model.zip --episodes 50
+ambulo train godot --project my_game --scene res://game.tscn --preset quick
+ambulo train godot --project my_game --engines 2 --seed 1 --run-name first
+ambulo train godot --resume runs/first
+ambulo train godot --eval runs/first/best_models/best_model.zip --episodes 50
 """
     name = "godot"
     folder = GodotRunFolder
@@ -91,6 +91,10 @@ train_godot --eval runs/first/best_models/best_model.zip --episodes 50
             )
         if demos.folder is not None and not resolve_path(demos.folder).exists():
             raise ConfigError(f"--demos {demos.folder}: no such folder")
+        from ambulo.envs.godot.settings import BridgeSettings
+
+        project, scene = env.godot_project, env.scene or ""  # "": its main scene
+        BridgeSettings(env.godot_url, env.godot_bin, project, scene).check_project()
         if args.init_from and not resumed:  # written down, for a run that begins again
             config = config.override("training", init_from=args.init_from)
         return config
@@ -99,13 +103,13 @@ train_godot --eval runs/first/best_models/best_model.zip --episodes 50
         """Start the engines and make the learner."""
         from ambulo.common.console import announce
 
-        args, folder = request.args, request.folder
-        announce(f"results go to {folder.path}; starting the game ...", args.progress)
+        args = request.args
+        announce("starting the game ...", args.progress)
         from ambulo.train.godot.training import GodotTraining
 
         return GodotTraining(
             request.config,
-            folder,
+            request.folder,
             command=request.shared_command,
             deterministic=args.deterministic,
             remote=args.on_cluster,

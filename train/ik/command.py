@@ -1,4 +1,4 @@
-"""The command `train_neural_ik`."""
+"""The command `ambulo train ik`."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class NeuralIKCommand(
     description = "Train a network from targets of effectors to full-body poses."
     examples = """\
 ambulo ik extract --motions cmu --out training_data.npz
-train_neural_ik --fresh --data training_data.npz
-train_neural_ik --fresh --data training_data.npz --network published --epochs 50
-train_neural_ik --resume runs/own_0_20260101-120000
+ambulo train ik --fresh --data training_data.npz
+ambulo train ik --fresh --data training_data.npz --network published --epochs 50
+ambulo train ik --resume runs/own_0_20260101-120000
 """
     folder = IKRunFolder
     presets = IK_PRESETS

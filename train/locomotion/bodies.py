@@ -36,6 +36,7 @@ from ambulo.envs.reference.reference import (
 from ambulo.envs.tasks.gait.batch import GaitBatch
 from ambulo.evaluate.locomotion.cascades import correct_base, load_gait_policy
 from ambulo.evaluate.locomotion.evaluation import stored_references
+from ambulo.motion.retargeting.source import read_source
 from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
 from ambulo.policies.agents.locomotion import (
     LocomotionModel,
@@ -85,6 +86,8 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     ready = ready or shipped_reference(env) is not None
     if ready or env.character == "myolegs":  # whose walks tell it themselves
         return reference_of(env, body)
+    if path is not None:
+        read_source(path)  # refused before its preparation is announced
     console = Console(stderr=True)
     plain = "the suite's own walk"
     name = plain if path is None else path.name

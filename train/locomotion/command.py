@@ -1,4 +1,4 @@
-"""The command `train_locomotion`."""
+"""The command `ambulo train walk`."""
 
 from __future__ import annotations
 
@@ -81,10 +81,10 @@ class LocomotionCommand(
 
     description = "Train, resume and evaluate a policy that moves a simulated body."
     examples = """\
-train_locomotion --preset imitate_walk --reference 02_01.amc
-train_locomotion --preset imitate_walk_network --reference 02_01.amc --seed 1
-train_locomotion --resume runs/imitate_walk_0_20260101-120000
-train_locomotion --eval runs/first/best_models/best_model.zip --episodes 100
+ambulo train walk --preset imitate_walk --reference 02_01.amc
+ambulo train walk --preset imitate_walk_network --reference 02_01.amc --seed 1
+ambulo train walk --resume runs/imitate_walk_0_20260101-120000
+ambulo train walk --eval runs/first/best_models/best_model.zip --episodes 100
 """
     name = "locomotion"
     folder = LocomotionRunFolder

@@ -34,11 +34,12 @@ class TrackCommand(LocomotionCommand):
         "made feasible first, once: about half a minute a second of clip."
     )
     examples = """\
-train_track 02_01.amc 02_05.amc
-train_track fitted/ --preset track_quick --seed 1
-train_track --resume runs/track_0_20260101-120000
+ambulo train track 02_01.amc 02_05.amc
+ambulo train track fitted/ --preset track_quick --seed 1
+ambulo train track --resume runs/track_0_20260101-120000
 """
     name = "track"
+    typed = "ambulo train track"
     flags = TrackTrainFlags
 
     def parse(self, argv: Sequence[str]) -> Any:

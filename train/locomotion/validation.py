@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Ints
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.protocol import WalkerBatch
+from ambulo.evaluate.locomotion.evaluation import episode_seconds
 from ambulo.evaluate.locomotion.gait_probe import leg_joints
 from ambulo.evaluate.shared.rollout import rollout
 from ambulo.muscle.muscle_nn import MuscleNN
@@ -47,7 +48,8 @@ class LocomotionValidation:
     ) -> None:
         """Keep the settings; environments are made at the first call."""
         training, env = config.training, config.environment
-        self._steps = max(1, round(training.eval_seconds * env.control_rate))
+        seconds = episode_seconds(config, training.eval_seconds)
+        self._steps = max(1, round(seconds * env.control_rate))
         longer = config.override("environment", max_episode_steps=self._steps)
         self._config, self._references = longer, references
         self._deterministic = deterministic

@@ -1,4 +1,4 @@
-"""The command `train_motion`."""
+"""The command `ambulo train motion`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Request = RunRequest["MotionRunConfig", "MotionModelFile", MotionRunFolder]
 class MotionFlags(RunFlags):
     """Train a network that predicts how a body continues to move."""
 
-    title = "flags of train_motion"
+    title = "flags of ambulo train motion"
     bvh_dir: Annotated[tuple[str, ...], Arg("DIR", ("--bvh_dir",), repeated=True)] = ()
     """folder of motion files: BVH, ASF/AMC, NPZ (repeatable)"""
     mode: Annotated[MotionMode | None, Sets("model.mode")] = None
@@ -72,9 +72,9 @@ class MotionCommand(
 
     description = "Train a network that predicts how a body continues to move."
     examples = """\
-train_motion --bvh_dir DIR --activity_split --test_ratio 0.15 --mode transformer_reg
-train_motion --bvh_dir DIR --subject_split --test_subjects 02 12 --mode mlp
-train_motion --resume runs/transformer_reg_0_20260101-120000
+ambulo train motion --bvh_dir DIR --activity_split --test_ratio 0.15 --mode transformer_reg
+ambulo train motion --bvh_dir DIR --subject_split --test_subjects 02 12 --mode mlp
+ambulo train motion --resume runs/transformer_reg_0_20260101-120000
 """
     folder = MotionRunFolder
     presets = MOTION_PRESETS

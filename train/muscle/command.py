@@ -1,4 +1,4 @@
-"""The command `train_muscle`."""
+"""The command `ambulo train muscle`."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ class MuscleCommand(
 
     description = "Train a network from target torques to muscle activations."
     examples = """\
-train_muscle --preset shipped
-train_muscle --preset quick_test --steps 100
-train_muscle --resume runs/myolegs_0_20260101-120000
+ambulo train muscle --preset shipped
+ambulo train muscle --preset quick_test --steps 100
+ambulo train muscle --resume runs/myolegs_0_20260101-120000
 """
     folder = MuscleRunFolder
     presets = MUSCLE_PRESETS

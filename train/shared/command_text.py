@@ -49,7 +49,7 @@ def evaluation_arguments(args: RunFlags, names: Sequence[str]) -> list[str]:
     """
     assert args.eval is not None
     passed = [str(resolve_path(args.eval))]
-    for name in names:
+    for name in ("force", *names):
         value = getattr(args, name)
         flag = f"--{name.replace('_', '-')}"
         if value is True:

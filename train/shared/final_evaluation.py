@@ -36,7 +36,8 @@ def evaluate_best(
         films: names of films that belong to the report.
     """
     args, folder = request.args, request.folder
-    asked = request_of(arguments, shlex.join([folder.program, *request.arguments]))
+    typed = f"{folder.typed or folder.program} {shlex.join(request.arguments)}"
+    asked = request_of(arguments, typed.rstrip())
     announce("evaluating the best model ...", args.progress)
     outcome = asked.kind.evaluate(asked)
     evaluation = write_scores(folder, outcome.evaluation, training)

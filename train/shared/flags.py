@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from ambulo.common.command_line import Arg, arguments_of
 from ambulo.common.engine_flags import WorkerFlags
-from ambulo.common.flag_types import Count, JsonFile, LogFlags, Port
+from ambulo.common.flag_types import Count, JsonFile, LogFlags, OutFile, Port
 from ambulo.common.setting_flags import Change, SettingFlags
 from ambulo.configs.class_source import setting_source
 from ambulo.configs.errors import ConfigError
@@ -34,14 +34,14 @@ class RunFlags(SettingFlags, LogFlags):
     """continue a run folder or a checkpoint file"""
     eval: Annotated[str | None, Arg("MODEL")] = None
     """evaluate a model; no training"""
-    save_config: Annotated[str | None, Arg("FILE")] = None
+    save_config: OutFile | None = None
     """write the settings to FILE; no training"""
     print_config: bool = False
     """print the settings; no training"""
     run_name: Annotated[str | None, Arg("NAME")] = None
     """name of the run folder"""
     force: bool = False
-    """replace a run of that name"""
+    """replace a run of that name, and existing files"""
     episodes: Count | None = None
     """episodes, windows, poses or gaits of the final evaluation"""
     json: JsonFile | None = None

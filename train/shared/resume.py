@@ -72,7 +72,10 @@ def find_resume_point(
     )
     if is_run and (folder is None or not folder.exists):
         raise RunFolderError(f"{target}: not a run folder: no run.json and config.json")
-    if folder is not None and folder.made_by not in (None, folder_kind.program):
+    from ambulo.configs.trainings import kind_of_command
+
+    own = kind_of_command(folder_kind.program)
+    if folder is not None and folder.made_by and folder.training != own:
         raise RunFolderError(
             f"{folder.path}: is a run of {folder.made_by}, not of {folder_kind.program}; "
             f"continue it with: {folder.resume_command}"

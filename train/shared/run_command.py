@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic
 from ambulo.common.command_line import Argument, CommandLine, arguments_of
 from ambulo.common.errors import Parser, cli_entry_point
 from ambulo.common.files import check_parent, write_atomic
-from ambulo.common.paths import resolve_path
+from ambulo.common.paths import installed_program, resolve_path
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.setting_flags import Settings, parse_override, with_changes
 from ambulo.common.signals import Interrupted, StopRequest
@@ -56,7 +56,9 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     examples: ClassVar[str]
     """Command lines for `--help`."""
     folder: type[Folder]
-    """Class of its run folders, which names the program."""
+    """Class of its run folders, which names the command."""
+    typed: str | None = None
+    """The command, where its run folders name another one, or its script was started."""
     presets: PresetFolder[Settings]
     """Its presets, with the class of its settings."""
     setting_flags: ClassVar[Mapping[str, str]] = {}
@@ -154,7 +156,15 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         Returns:
             The exit code; see `cli_entry_point`.
         """
+        script = Path(sys.argv[0]).stem
+        if argv is None and installed_program(script):
+            self.typed = script
         return cli_entry_point(lambda words: self._run(list(words or ())))(argv)
+
+    @property
+    def program(self) -> str:
+        """The command as it was typed: `ambulo train WORD`, or its script."""
+        return self.typed or self.folder.program
 
     def _run(self, argv: Sequence[str]) -> int:
         """Train, evaluate, or show settings, as the flags say; return the exit code."""
@@ -278,11 +288,10 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         config = self.prepare(config, args, resumed=model is not None)
         name = self._initial(args) or _training(config).get("init_from")
         initial = self.load_initial(name, args) if name and model is None else None
-        command = [self.folder.program, *shareable_arguments(argv, self.private)]
+        words = shareable_arguments(argv, self.private)
+        shared = f"{self.program} {shlex.join(words)}".rstrip()
         with self._claimed(args, config, folder) as owned:
-            request = RunRequest(
-                args, argv, config, owned, model, initial, shlex.join(command)
-            )
+            request = RunRequest(args, argv, config, owned, model, initial, shared)
             try:
                 run = self._fit(request)
             except Interrupted as interrupted:
@@ -296,7 +305,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         Raises:
             Interrupted: A signal stopped it at a checkpoint.
         """
-        from ambulo.common.console import Words, make_display
+        from ambulo.common.console import Words, announce, make_display
 
         args, config, folder = request.args, request.config, request.folder
         seed = _training(config)["seed"]
@@ -305,6 +314,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
                 service = logging_to(args.log_to, args.log_project, folder, config)
                 logs.enter_context(service)
                 run = self.build(request)
+            announce(f"results go to {folder.path}", args.progress)
             try:
                 words = Words(*self.progress)
                 display = make_display(run.total_steps, args.progress, words)
@@ -327,6 +337,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             )
         else:
             folder.claim()
+        folder.typed = self.program
         try:
             yield folder
         finally:
@@ -348,8 +359,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
 
     def _line(self) -> CommandLine[RunFlags]:
         examples = f"examples:\n{textwrap.indent(self.examples.strip(), '  ')}\n"
-        program = self.folder.program
-        return CommandLine(program, self.flag_class, examples, self.description)
+        return CommandLine(self.program, self.flag_class, examples, self.description)
 
     def _initial(self, flags: RunFlags) -> str | None:
         """Return the model whose weights the run begins with."""

@@ -10,7 +10,7 @@ from ambulo.common.run_folder import RunFolder
 class NavigationRunFolder(RunFolder):
     """Folder of a training of VR navigation."""
 
-    program = "train_vr_navigation"
+    program = "ambulo train vr"
     prefix = "vr_nav_model_"
     kind = "vr_navigation"
 
@@ -18,7 +18,7 @@ class NavigationRunFolder(RunFolder):
 class LocomotionRunFolder(RunFolder):
     """Folder of a training of a locomotion policy."""
 
-    program = "train_locomotion"
+    program = "ambulo train walk"
     prefix = "locomotion_"
     kind = "locomotion"
 
@@ -26,7 +26,7 @@ class LocomotionRunFolder(RunFolder):
 class GodotRunFolder(RunFolder):
     """Folder of a training of the agents of a Godot game."""
 
-    program = "train_godot"
+    program = "ambulo train godot"
     prefix = "game_"
     kind = "game"
 
@@ -34,7 +34,7 @@ class GodotRunFolder(RunFolder):
 class MotionRunFolder(RunFolder):
     """Folder of a training of a motion network; it also holds the split of its data."""
 
-    program = "train_motion"
+    program = "ambulo train motion"
     prefix = "motion_nn_"
     kind = "motion_nn"
 
@@ -47,7 +47,7 @@ class MotionRunFolder(RunFolder):
 class IKRunFolder(RunFolder):
     """Folder of a training of a pose network; its models are folders of `ambulo.ik`."""
 
-    program = "train_neural_ik"
+    program = "ambulo train ik"
     prefix = "neural_ik_"
     kind = "neural_ik"
 
@@ -68,7 +68,7 @@ class IKRunFolder(RunFolder):
 class GaitRunFolder(RunFolder):
     """Folder of a training of a gait network."""
 
-    program = "train_forward_gaitnet"
+    program = "ambulo train gait"
     prefix = "gait_net_"
     kind = "gait_net"
 
@@ -76,7 +76,7 @@ class GaitRunFolder(RunFolder):
 class MuscleRunFolder(RunFolder):
     """Folder of a training of a muscle network; its models are files of tensors."""
 
-    program = "train_muscle"
+    program = "ambulo train muscle"
     prefix = "muscle_nn_"
     kind = "muscle_training"
 
@@ -90,6 +90,6 @@ class MuscleRunFolder(RunFolder):
 class TrackerRunFolder(RunFolder):
     """Folder of a training of a body tracker."""
 
-    program = "train_body_tracker"
+    program = "ambulo train trackers"
     prefix = "body_tracker_"
     kind = "body_tracker"

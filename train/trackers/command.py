@@ -1,4 +1,4 @@
-"""The command `train_body_tracker`."""
+"""The command `ambulo train trackers`."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ class BodyTrackerCommand(
     description = "Train a network from headset, controllers and trackers to a body."
     examples = """\
 ambulo ik sequences --motions cmu --out sequences.npz
-train_body_tracker --fresh --data sequences.npz
-train_body_tracker --resume runs/trackers_0_20260101-120000
+ambulo train trackers --fresh --data sequences.npz
+ambulo train trackers --resume runs/trackers_0_20260101-120000
 """
     folder = TrackerRunFolder
     presets = TRACKERS_PRESETS

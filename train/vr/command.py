@@ -1,4 +1,4 @@
-"""The command `train_vr_navigation`."""
+"""The command `ambulo train vr`."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class NavigationCommand(
 
     description = "Train, resume and evaluate an agent that navigates in VR levels."
     examples = """\
-train_vr_navigation --preset first_run
-train_vr_navigation --preset full_training --seed 1 --run-name first
-train_vr_navigation --resume runs/first
-train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
+ambulo train vr --preset first_run
+ambulo train vr --preset full_training --seed 1 --run-name first
+ambulo train vr --resume runs/first
+ambulo train vr --eval runs/first/best_models/best_model.zip --episodes 50
 """
     name = "vr_navigation"
     folder = NavigationRunFolder
@@ -196,9 +196,7 @@ train_vr_navigation --eval runs/first/best_models/best_model.zip --episodes 50
         from ambulo.common.console import announce
 
         progress = request.args.progress
-        announce(
-            f"results go to {request.folder.path}; loading libraries ...", progress
-        )
+        announce("loading libraries ...", progress)
         from ambulo.train.vr.training import NavigationTraining
 
         return NavigationTraining(

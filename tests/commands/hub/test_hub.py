@@ -168,7 +168,7 @@ def test_revisions_and_names(
     with pytest.raises(HubError, match="holds no model of Ambulo"):
         pull(hub, REPOSITORY)
     folder = pull(hub, REPOSITORY, revision=first)
-    with pytest.raises(HubError, match="--replace replaces it"):
+    with pytest.raises(HubError, match="--force replaces it"):
         pull(hub, REPOSITORY, revision=first)
     (folder / "left.txt").write_text("of before")
     assert pull(hub, REPOSITORY, revision=first, replace=True) == folder
@@ -178,7 +178,7 @@ def test_revisions_and_names(
     for name, rule in (
         ("vr_navigation", "a shipped model has this name"),
         ("../up", "not a name of a model"),
-        ("", "--replace"),
+        ("", "--force"),
     ):
         with pytest.raises(HubError, match=rule):
             pull(hub, REPOSITORY, revision=first, new_name=name)
@@ -271,7 +271,7 @@ def test_bad_input_is_one_line(
         (["push", "gait_net", "--name", "a b", "--no-onnx"], TOKEN, "not a name of a"),
         (["push", "gait_law", "--to", "one"], TOKEN, "expected OWNER/REPO"),
         (["pull", "one"], TOKEN, "expected OWNER/REPO or OWNER/REPO/NAME"),
-        (["pull", f"{USER}/ambulo-walks"], TOKEN, "--replace replaces it"),
+        (["pull", f"{USER}/ambulo-walks"], TOKEN, "--force replaces it"),
     ):
         monkeypatch.setenv("HF_TOKEN", token)
         assert main(arguments) == 2, arguments

@@ -112,7 +112,7 @@ def test_a_number_of_bodies_is_whole() -> None:
 
 
 def test_an_environment_does_not_pass_over_further_references() -> None:
-    with pytest.raises(ConfigError, match="more_references is for train_locomotion"):
+    with pytest.raises(ConfigError, match="more_references is for ambulo train walk"):
         gymnasium.make("ambulo/Imitate-v0", more_references=("run.amc",))
 
 

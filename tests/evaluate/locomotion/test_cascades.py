@@ -255,7 +255,7 @@ def test_other_joints_and_another_base_are_refused(
     save_model(child, replace(model, metadata=marked))
     out = ["--out", str(tmp_path / "out.zip")]
     assert ambulo(["gait", "compose", str(base), str(child), *out]) == 0
-    assert ambulo(["gait", "compose", str(other), str(child), *out]) == 2
+    assert ambulo(["gait", "compose", str(other), str(child), *out, "--force"]) == 2
     assert "trained above another base" in capsys.readouterr().err
 
 

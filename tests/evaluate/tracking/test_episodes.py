@@ -95,7 +95,7 @@ def test_train_resume_and_evaluate(
     assert set(scores["groups"]["clip"]) == {"short", "long"}
     assert len(scores["rows"]) == 3 * 2 * (2 + 1 + 2)
     # The model file carries one clip, for those who have none.
-    alone = [str(run), "--no-report", "--episodes", "2", "--json", str(out)]
+    alone = [str(run), "--no-report", "--episodes", "2", "--json", str(out), "--force"]
     more = ["--baselines", "poses", "--impulses", "40,10", "--perturb", "start"]
     assert evaluate([*alone, *more]) == 0
     scores = json.loads(out.read_text(encoding="utf-8"))

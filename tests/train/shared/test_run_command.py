@@ -12,6 +12,8 @@ from ambulo.common.signals import Interrupted
 from ambulo.configs.choices import ENGINE_PLACES
 from ambulo.configs.errors import RunFolderError
 from ambulo.configs.vr import NavigationConfig
+from ambulo.train.locomotion.track_command import TrackCommand
+from ambulo.train.motion.command import MotionCommand
 from ambulo.train.shared.command_text import shareable_arguments
 from ambulo.train.shared.resume import ResumePoint
 from ambulo.train.shared.run_command import report_interrupt
@@ -74,7 +76,7 @@ def test_an_interrupted_run_says_how_it_is_continued_here(
 ) -> None:
     bin_folder = tmp_path / ".venv" / "bin"
     bin_folder.mkdir(parents=True)
-    for name in ("python", "train_vr_navigation"):
+    for name in ("python", "ambulo"):
         (bin_folder / name).touch(0o755)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "executable", str(bin_folder / "python"))
@@ -83,18 +85,53 @@ def test_an_interrupted_run_says_how_it_is_continued_here(
     error = capsys.readouterr().err
     assert error == (
         "ambulo: stopped by SIGTERM; saved. Continue with:\n"
-        f"  .venv/bin/train_vr_navigation --resume {tmp_path}\n"
+        f"  .venv/bin/ambulo train vr --resume {tmp_path}\n"
     )
     monkeypatch.setenv("PATH", str(bin_folder))
     command = NavigationRunFolder(tmp_path).resume_command
-    assert command == f"train_vr_navigation --resume {tmp_path}"
+    assert command == f"ambulo train vr --resume {tmp_path}"
 
 
 def test_a_run_of_another_command_names_its_own(tmp_path: Path) -> None:
     folder = LocomotionRunFolder.create(str(tmp_path), "a", "label", 0, force=False)
     folder.describe("{}", [], 0)
-    with pytest.raises(RunFolderError, match=r"a run of train_locomotion, .*train_loc"):
+    with pytest.raises(
+        RunFolderError, match=r"a run of ambulo train walk, .*walk --resume"
+    ):
         COMMAND.find(str(folder.path), COMMAND.parse([]))
+
+
+@pytest.mark.parametrize(
+    ("typed", "resumed"),
+    [
+        (None, "ambulo train walk"),
+        ("ambulo train track", "ambulo train track"),
+        ("train_locomotion", "train_locomotion"),  # its script
+    ],
+)
+def test_hints_repeat_the_command_as_it_was_typed(
+    tmp_path: Path, typed: str | None, resumed: str
+) -> None:
+    folder = LocomotionRunFolder.create(str(tmp_path), "a", "label", 0, force=False)
+    folder.typed = typed
+    folder.describe("{}", ["--seed", "1"], 1)
+    folder.release()
+    again = LocomotionRunFolder(folder.path)  # of another process
+    assert again.made_by == resumed
+    assert again.training == "locomotion"
+    assert again.resume_command.endswith(f"{resumed} --resume {folder.path}")
+
+
+def test_the_script_of_a_training_is_named_by_its_hints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["bin/train_motion", "--no-such-flag"])
+    command = MotionCommand()
+    with pytest.raises(SystemExit):
+        command.main()
+    assert command.program == "train_motion"
+    assert MotionCommand().program == "ambulo train motion"
+    assert TrackCommand().program == "ambulo train track"
 
 
 def test_given_flags_are_handed_to_the_evaluation(tmp_path: Path) -> None:

@@ -118,7 +118,7 @@ static func report_path(path: String) -> String:
 static func command(path: String) -> PackedStringArray:
 	var words: PackedStringArray = ["playtest", path, "--godot-project"]
 	words.append(ProjectSettings.globalize_path("res://").trim_suffix("/"))
-	words.append_array(["--json", ProjectSettings.globalize_path(report_path(path))])
+	words.append_array(["--json", ProjectSettings.globalize_path(report_path(path)), "--force"])
 	var folder := "ambulo_playtests/%s" % path.get_file().get_basename()
 	words.append_array(["--out", OS.get_user_data_dir().path_join(folder)])
 	words.append_array(_setting(ARGUMENTS).split(" ", false))

@@ -67,6 +67,8 @@ FREQUENCY = 8.0
 """Largest natural frequency of a joint that carries nothing but its own part, [Hz]."""
 ARMATURE = 5e-4
 """Smallest inertia added to a joint over mass * leg length squared."""
+EASY = 0.4
+"""Largest load of a joint with which the centre of mass stays over the middle of the soles."""
 DRIVE, DRIVES = 1.0, 4.0
 """Angles from rest that motors must reach against the springs of their joints, [rad]: of every
 joint, and of the others where one does not."""
@@ -146,10 +148,11 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         for joint in chain
     ]
     tied = {int(body.eq_obj1id[e]) for e in range(body.neq)}
-    pose = StandingPose(
+    stance = StandingPose(
         body, soles, [j for j in legs if j not in tied], knees, leg,
         keeps_length=roles.four_legs,
-    ).solve()  # fmt: skip
+    )  # fmt: skip
+    pose = stance.solve()
     moment = _moment(body, pose)
     part_of = _parts_of_joints(body, chains, roles)
     limits = model_limits(tree, names)
@@ -170,7 +173,15 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         )
     if any(sole.is_ball for sole in feet.soles):
         notes.append("ball feet: it cannot stand still, it must balance")
-    _check_strength(body, pose, soles, torques, part_of)
+    load = _largest_load(body, pose, soles, torques, part_of)
+    for ankles in (0.25, 0.5, 0.75, 1.0):
+        if load[0] <= EASY:  # toward the ankles no farther than needed: heels are short
+            break
+        leaned = stance.solve(ankles=ankles)
+        found_load = _largest_load(body, leaned, soles, torques, part_of)
+        if found_load[0] < load[0]:
+            pose, load = leaned, found_load
+    _check_strength(load, torques)
     return BodyRecord(
         name=name,
         source=label,
@@ -319,16 +330,19 @@ def _drives(body: mujoco.MjModel, torques: dict[str, float]) -> frozenset[str]:
     return frozenset(name for name, angle in reach.items() if angle < DRIVES)
 
 
-def _check_strength(
+def _largest_load(
     body: mujoco.MjModel,
     pose: Floats,
     soles: StandingSoles,
     torques: dict[str, float],
     part_of: dict[str, str],
-) -> None:
-    """Refuse motors that cannot hold the body where it stands."""
+) -> tuple[float, str, float]:
+    """The largest load of a joint that carries the body where it stands.
+
+    Its torque over the largest that it has, its name, and its torque, [N m].
+    """
     needed = np.abs(holding_torques(body, pose, soles))
-    worst: tuple[float, str, float] = (1.0, "", 0.0)
+    worst: tuple[float, str, float] = (0.0, "", 0.0)
     tied = {int(body.eq_obj1id[e]) for e in range(body.neq)}
     for dof in range(6, body.nv):
         joint = int(body.dof_jntid[dof])
@@ -338,10 +352,16 @@ def _check_strength(
         ratio = float(needed[dof]) / torques[name]
         if ratio > worst[0]:
             worst = (ratio, name, float(needed[dof]))
-    if worst[1]:
+    return worst
+
+
+def _check_strength(load: tuple[float, str, float], torques: dict[str, float]) -> None:
+    """Refuse motors that cannot hold the body where it stands."""
+    ratio, name, needed = load
+    if ratio > 1.0:
         raise ConfigError(
-            f"too weak to stand: {worst[1]} needs {worst[2]:.3g} N m in the standing pose and"
-            f" has {torques[worst[1]]:.3g} ({worst[0]:.2g} times); torque_limits in"
+            f"too weak to stand: {name} needs {needed:.3g} N m in the standing pose and"
+            f" has {torques[name]:.3g} ({ratio:.2g} times); torque_limits in"
             ' NAME.body.json gives others, or "rule"'
         )
 

@@ -116,13 +116,20 @@ class StandingPose:
         self._low, self._high = np.array(low), np.array(high)
         self._start, self._weight = np.array(start), np.array(weight)
         hips = self._points_of_joints(joints)
+        self._ankles = 0.0
         self._width = max(1.1 * hips, 0.18 * leg)
         turns = self._data.xmat[list(soles.feet)].reshape(2, 3, 3)
         self._lengths = self._lengths_of(self._bottoms()) if keeps_length else None
         self._ahead = turns.transpose(0, 2, 1) @ np.array([1.0, 0.0, 0.0])
 
-    def solve(self) -> Floats:
-        """Return the pose, MuJoCo's positions (nq,): soles level, centre of mass over them."""
+    def solve(self, *, ankles: float = 0.0) -> Floats:
+        """Return the pose, MuJoCo's positions (nq,): soles level, centre of mass over them.
+
+        Args:
+            ankles: Where the centre of mass is between the middle of the soles, 0, and that
+                of the feet's joints, 1, where ankles need the least torque.
+        """
+        self._ankles = ankles
         lift = -self._bottoms()[:, 2].min()
         start = np.r_[np.clip(self._start, self._low, self._high), lift, 0.0, 0.0]
         low = np.r_[self._low, -5.0 * self._leg, -0.5, -0.5]
@@ -181,6 +188,13 @@ class StandingPose:
         middle: Floats = np.mean([0.5 * (e.min(0) + e.max(0)) for e in ends], axis=0)
         return middle
 
+    def _goal(self) -> Floats:
+        """Where the centre of mass should be, (2,), [m]."""
+        middle = self._middle()[:2]
+        feet = self._data.xpos[list(self._soles.feet), :2].mean(axis=0)
+        goal: Floats = middle + self._ankles * (feet - middle)
+        return goal
+
     def _residuals(self, x: Floats) -> Floats:
         self._put(x)
         leg, points = self._leg, self._bottoms()
@@ -198,8 +212,7 @@ class StandingPose:
             turn = self._data.xmat[self._soles.feet[side]].reshape(3, 3)
             rows.append(1.5 * float((turn @ self._ahead[side])[1]))
         com = self._data.subtree_com[1]
-        middle = self._middle()
-        rows += list(10.0 * (com[:2] - middle[:2]) / leg)
+        rows += list(10.0 * (com[:2] - self._goal()) / leg)
         feet = [points[self._soles.sides == side].mean(axis=0) for side in (0, 1)]
         rows.append(4.0 * float(feet[0][1] - feet[1][1] - self._width) / leg)
         rows.append(4.0 * float(feet[0][0] - feet[1][0]))

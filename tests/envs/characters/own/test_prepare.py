@@ -246,6 +246,21 @@ def test_muscles_drive_their_joints_and_motors_the_others(humanoid: str) -> None
     assert np.abs(simulation.actuation.residual[:, knees]).max() < 0.5
 
 
+def test_weak_ankles_carry_the_body_nearer_above_them() -> None:
+    ahead = []
+    for gear in (300.0, 30.0, 12.0):
+        body = character_of(prepare_body(humanoid_xml(gear=gear)))
+        data = mujoco.MjData(body.model)
+        data.qpos[:] = body.standing
+        mujoco.mj_forward(body.model, data)
+        ankles = [
+            data.joint(f"{side}_ankle_y").xanchor[0] for side in ("left", "right")
+        ]
+        ahead.append(data.subtree_com[1, 0] - np.mean(ankles))
+    assert ahead[0] == pytest.approx(0.05, abs=0.01)  # the middle of the soles
+    assert ahead[0] > ahead[1] + 0.005 > ahead[2] + 0.01 > 0.0
+
+
 def test_gains_of_drives_are_no_springs(humanoid: str) -> None:
     springs = humanoid.replace(
         'axis="0 -1 0" range="0 140"', 'axis="0 -1 0" stiffness="500" damping="50"'
@@ -263,7 +278,7 @@ def test_gains_of_drives_are_no_springs(humanoid: str) -> None:
 
 def test_own_settings_give_limits_roles_and_feet(tmp_path: Path) -> None:
     file = tmp_path / "weak.xml"
-    file.write_text(humanoid_xml(gear=10.0))
+    file.write_text(humanoid_xml(gear=2.5))
     with pytest.raises(ConfigError, match=r"weak\.xml: too weak to stand: \w+ needs"):
         load_character(str(file))
     corners = [[x, y, -0.08] for x in (-0.1, 0.2) for y in (-0.05, 0.05)]
@@ -341,7 +356,7 @@ BAD: dict[str, tuple[Callable[[], str], str]] = {
         lambda: _cm(humanoid_xml()),
         "lengths are metres; these look like centim",
     ),
-    "weak motors": (lambda: humanoid_xml(gear=8.0), r"too weak to stand: .* times\)"),
+    "weak motors": (lambda: humanoid_xml(gear=2.0), r"too weak to stand: .* times\)"),
     "an arm": (
         lambda: without(HAND, '<body name="f[123]a.*(?=</body></worldbody>)'),
         "no humanoid",

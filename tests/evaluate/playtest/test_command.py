@@ -187,31 +187,6 @@ def test_who_knows_the_level_leaves_a_trap_with_the_same_numbers_and_a_report_st
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["missing.json"], "missing.json: no such level file or folder"),
-        (
-            [SEALED, "--agent", "planer"],
-            "no model 'planer' (did you mean 'planner'",
-        ),
-        ([SEALED, "--agent", "stand"], "--agent stand: never walks"),
-        ([SEALED, "--agent", "locomote"], "locomote"),
-        ([SEALED, "--compare", "missing.json"], "missing.json: no such level"),
-        ([SEALED, "--json", "no/folder/x.json"], "no/folder: no such folder"),
-    ],
-)
-def test_misuse_is_one_line_and_exit_code_2(
-    arguments, message, tmp_path, monkeypatch, capsys
-):
-    monkeypatch.chdir(tmp_path)
-    assert main(["playtest", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert message in error
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
     ("level", "message"),
     [
         ({"bounds": [0, 0, 1, 1]}, "no two reachable places"),

@@ -10,6 +10,7 @@ from rich.console import Console
 from ambulo.common.console import bars
 from ambulo.common.files import write_or_print
 from ambulo.common.paths import resolve_path
+from ambulo.common.tables import print_rows
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.evaluate.playtest.comparison import Comparison, compare, pairs
@@ -32,7 +33,6 @@ from ambulo.evaluate.playtest.result import Playtest, common_box, playtest_level
 from ambulo.evaluate.playtest.scenes import SceneSource, is_scene, read_level
 from ambulo.evaluate.shared.report import made_folder, output_folder
 from ambulo.evaluate.shared.result import Metric
-from ambulo.evaluate.shared.tables import print_cells
 
 _MOST_LINES = 20
 LIMITS = ("min_success", "max_sealed", "max_stuck", "min_coverage")
@@ -136,7 +136,7 @@ def _print(
                 shown["collisions"], shown["discomfort"],
             ]
         )  # fmt: skip
-    print_cells(console, "", heads, rows)
+    print_rows("", heads, rows, console=console)
     _print_access(console, tests)
     for test, result in zip(tests, problems, strict=True):
         if test.scene is not None:
@@ -170,7 +170,8 @@ def _print_access(console: Console, tests: Sequence[Playtest]) -> None:
             rows.append(["" if number else test.level.name, *access])
         bodies = (body for access in test.floor.access for body in access.bodies)
         notes |= {body.note: None for body in bodies if body.note}
-    print_cells(console, "", ["level", "body", "cannot reach"], rows, words=True)
+    heads = ["level", "body", "cannot reach"]
+    print_rows("", heads, rows, left=len(heads), console=console)
     for note in notes:
         console.print(note, soft_wrap=True, markup=False)
 
@@ -191,4 +192,4 @@ def _print_comparison(console: Console, comparison: Comparison) -> None:
     title = f"{names[0]} against {names[1]}, {comparison.common} journeys in common"
     rows = [d.cells() for d in comparison.differences]
     heads = ["", "level", "other", "difference [95 % interval]", ""]
-    print_cells(console, title, heads, rows)
+    print_rows(title, heads, rows, console=console)

@@ -12,7 +12,6 @@ same split.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +105,7 @@ def baselines(train: Poses, check: Poses, names: Sequence[str]) -> dict[str, Sol
     return {
         "nearest neighbour": solver(lambda seen: outputs[tree.query(seen)[1]]),
         "ridge regression": min(
-            ridges, key=lambda solve: score(rig, asked, solve(asked), truth).mpjpe_cm
+            ridges, key=lambda solve: score(rig, asked, solve(asked), truth)["mpjpe_cm"]
         ),
     }
 
@@ -146,7 +145,7 @@ def measure(
             solvers |= published_solvers(published, people, test.context(rows))
         truth, targets = test.pose(rows), test.targets(rows, names)
         found[mask] = {
-            name: asdict(score(rig, targets, solve(targets), truth))
+            name: score(rig, targets, solve(targets), truth)
             for name, solve in solvers.items()
         }
     plain, fine = (

@@ -174,9 +174,5 @@ def _line(good: bool, name: str, detail: str) -> str:
 
 def _package_json(package: Package) -> dict[str, str | None]:
     """Return a package as plain JSON values."""
-    return {
-        "name": package.name,
-        "wanted": package.wanted,
-        "version": package.version,
-        "fault": package.fault,
-    }
+    names = ("name", "wanted", "version", "fault")
+    return {name: getattr(package, name) for name in names}

@@ -316,20 +316,16 @@ def _draw_maps(levels: Sequence[tuple[Level, str]], out: Path) -> None:
     Raises:
         RenderError: A picture of that name cannot be written.
     """
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
     from matplotlib.lines import Line2D
 
+    from ambulo.common.figures import new_figure
     from ambulo.viz.map_moving import moving_handles
     from ambulo.viz.map_plot import OVERHEAD_MARK, draw_level_map, has_overhead
 
     columns = min(len(levels), 4)
     rows = -(-len(levels) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, squeeze=False, figsize=(5 * columns, 5 * rows)
-    )
+    figure = new_figure((5.0 * columns, 5.0 * rows))
+    axes = figure.subplots(rows, columns, squeeze=False)
     for ax in axes.flat[len(levels) :]:
         ax.set_axis_off()
     for ax, (level, title) in zip(axes.flat, levels, strict=False):
@@ -348,8 +344,6 @@ def _draw_maps(levels: Sequence[tuple[Level, str]], out: Path) -> None:
         figure.savefig(out, dpi=100)
     except ValueError as error:
         raise RenderError(f"{out}: {error}") from None
-    finally:
-        plt.close(figure)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,11 +7,10 @@ from functools import partial
 
 from rich.console import Console
 
-from ambulo.commands.playtest import PlaytestFlags
 from ambulo.common.console import bars
 from ambulo.common.files import write_or_print
 from ambulo.common.paths import resolve_path
-from ambulo.configs.playtest import Limits
+from ambulo.common.tables import print_rows
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.evaluate.playtest.comparison import Comparison, compare, pairs
@@ -21,6 +20,7 @@ from ambulo.evaluate.playtest.files import (
     result_data,
     write_files,
 )
+from ambulo.evaluate.playtest.flags import PlaytestFlags
 from ambulo.evaluate.playtest.measures import MEASURES
 from ambulo.evaluate.playtest.page import write_page
 from ambulo.evaluate.playtest.playing import Walker, make_walker
@@ -29,23 +29,14 @@ from ambulo.evaluate.playtest.problems import (
     access_rows,
     find_problems,
 )
-from ambulo.evaluate.playtest.result import (
-    Playtest,
-    PlaytestSettings,
-    common_box,
-    playtest_level,
-)
-from ambulo.evaluate.playtest.scenes import (
-    SceneSettings,
-    SceneSource,
-    is_scene,
-    read_level,
-)
+from ambulo.evaluate.playtest.result import Playtest, common_box, playtest_level
+from ambulo.evaluate.playtest.scenes import SceneSource, is_scene, read_level
 from ambulo.evaluate.shared.report import made_folder, output_folder
 from ambulo.evaluate.shared.result import Metric
-from ambulo.evaluate.shared.tables import print_cells
 
 _MOST_LINES = 20
+LIMITS = ("min_success", "max_sealed", "max_stuck", "min_coverage")
+"""Flags of the faults that a level may have."""
 PROBLEMS = 1
 """Exit code when a level fails."""
 
@@ -56,30 +47,23 @@ def playtest(flags: PlaytestFlags) -> int:
     others: list[Level | None] = [None] * len(levels)
     if flags.compare is not None:
         others = pairs(levels, _load(flags.compare, flags)[0])
-    walker = make_walker(
-        flags.agent,
-        flags.seed,
-        eye_height=flags.eye_height,
-        trust_pickle=flags.trust_pickle,
-    )
-    limits = Limits(
-        flags.min_success, flags.max_sealed, flags.max_stuck, flags.min_coverage
-    )
+    walker = make_walker(flags)
     folder = output_folder(flags.out, None, stem="playtest")
     with made_folder(folder, advice="choose another folder with --out"):
-        tests, comparisons = _play(levels, others, scene, walker, _settings(flags))
-        problems = [find_problems(test, limits) for test in tests]
+        tests, comparisons = _play(levels, others, scene, walker, flags)
+        problems = [find_problems(test) for test in tests]
+        limits = {name: getattr(flags, name) for name in LIMITS}
         facts = {"command": flags.command_line, "agent": flags.agent, "agents": flags.agents,
-                 "seed": flags.seed, "limits": vars(limits)}  # fmt: skip
+                 "seed": flags.seed, "limits": limits}  # fmt: skip
         data = result_data(tests, problems, comparisons, facts)
         write_files(folder, data, tests)
         shown = {
             "command": flags.command_line, "agent": flags.agent, "levels": flags.levels,
             "journeys": f"{flags.agents} in each level, {flags.journeys}",
             "seed": str(flags.seed), "world": "compiled",
-            "limits": f"success at least {limits.min_success:g}, sealed areas at most "
-            f"{limits.max_sealed}, stuck spots at most {limits.max_stuck}, coverage at least "
-            f"{limits.min_coverage:g}",
+            "limits": f"success at least {flags.min_success:g}, sealed areas at most "
+            f"{flags.max_sealed}, stuck spots at most {flags.max_stuck}, coverage at least "
+            f"{flags.min_coverage:g}",
         }  # fmt: skip
         page = folder / RESULT
         if not flags.no_report:
@@ -96,26 +80,8 @@ def _load(named: str, flags: PlaytestFlags) -> tuple[list[Level], SceneSource | 
     """The levels of a file or folder, or that of a scene, and that scene."""
     if not is_scene(named):
         return load_levels(resolve_path(named), solvable=False), None
-    mask = flags.obstacle_mask
-    settings = SceneSettings(
-        project=flags.godot_project,
-        engine=flags.godot_bin,
-        lenient=flags.ignore_script_errors,
-        mask=SceneSettings.mask if mask is None else mask,
-    )
-    level, scene = read_level(named, settings)
+    level, scene = read_level(named, flags)
     return [level], scene
-
-
-def _settings(flags: PlaytestFlags) -> PlaytestSettings:
-    return PlaytestSettings(
-        agents=flags.agents,
-        seed=flags.seed,
-        plan=flags.journeys,
-        min_area=flags.min_area,
-        seconds=flags.seconds,
-        num_envs=flags.num_envs,
-    )
 
 
 def _play(
@@ -123,7 +89,7 @@ def _play(
     others: Sequence[Level | None],
     scene: SceneSource | None,
     walker: Walker,
-    settings: PlaytestSettings,
+    flags: PlaytestFlags,
 ) -> tuple[list[Playtest], list[Comparison]]:
     """Play-test `levels` and the other versions that some of them have."""
     tests, comparisons = [], []
@@ -132,10 +98,10 @@ def _play(
             versions = [level] if other is None else [level, other]
             space, played = common_box(versions), []
             for version in versions:
-                task = progress.add_task(version.name, total=settings.agents)
+                task = progress.add_task(version.name, total=flags.agents)
                 played.append(
                     playtest_level(
-                        version, walker, settings, box=space,
+                        version, walker, flags, box=space,
                         scene=scene if version is level else None,
                         progress=partial(progress.advance, task),
                     )
@@ -170,7 +136,7 @@ def _print(
                 shown["collisions"], shown["discomfort"],
             ]
         )  # fmt: skip
-    print_cells(console, "", heads, rows)
+    print_rows("", heads, rows, console=console)
     _print_access(console, tests)
     for test, result in zip(tests, problems, strict=True):
         if test.scene is not None:
@@ -204,7 +170,8 @@ def _print_access(console: Console, tests: Sequence[Playtest]) -> None:
             rows.append(["" if number else test.level.name, *access])
         bodies = (body for access in test.floor.access for body in access.bodies)
         notes |= {body.note: None for body in bodies if body.note}
-    print_cells(console, "", ["level", "body", "cannot reach"], rows, words=True)
+    heads = ["level", "body", "cannot reach"]
+    print_rows("", heads, rows, left=len(heads), console=console)
     for note in notes:
         console.print(note, soft_wrap=True, markup=False)
 
@@ -225,4 +192,4 @@ def _print_comparison(console: Console, comparison: Comparison) -> None:
     title = f"{names[0]} against {names[1]}, {comparison.common} journeys in common"
     rows = [d.cells() for d in comparison.differences]
     heads = ["", "level", "other", "difference [95 % interval]", ""]
-    print_cells(console, title, heads, rows)
+    print_rows(title, heads, rows, console=console)

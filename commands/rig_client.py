@@ -167,12 +167,11 @@ def _tested(client: RigClient, frames: list[RigFrame]) -> Scores:
 
 
 def _frames(clip: str, passes: int) -> tuple[list[RigFrame], float]:
-    from ambulo.commands.rig.replay import passes_of
     from ambulo.motion.formats.files import read_motion
     from ambulo.rig_server.replay import leg_frames
 
     motion = read_motion(resolve_path(clip), drop_tpose=True)
-    return passes_of(leg_frames(motion), passes), motion.fps
+    return list(leg_frames(motion)) * passes, motion.fps
 
 
 def _tell(clip: str, score: Scores, how: str) -> None:

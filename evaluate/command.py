@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -36,20 +35,14 @@ examples:
 """
 
 
-def request_of(
-    arguments: Sequence[str], command: str, only: str | None = None
-) -> EvalRequest:
-    """Return the evaluation that the `arguments` of `ambulo eval` ask for, checked.
+def request_of(flags: EvalFlags, command: str, only: str | None = None) -> EvalRequest:
+    """Return the evaluation that the flags of `ambulo eval` ask for, checked.
 
     Args:
-        arguments: Command line.
+        flags: Flags.
         command: How the evaluation was called, for the results.
         only: The one kind of models that is evaluated, and that needs its data.
     """
-    return _request(main.parse(arguments), command, only)
-
-
-def _request(flags: EvalFlags, command: str, only: str | None) -> EvalRequest:
     from ambulo.common.find_model import find_model
     from ambulo.evaluate.shared.kind import EvalRequest
     from ambulo.evaluate.shared.models import model_kind
@@ -68,24 +61,15 @@ def _request(flags: EvalFlags, command: str, only: str | None) -> EvalRequest:
     return EvalRequest(kind, file, flags, baselines, command, only is not None)
 
 
-def evaluate_model(
-    arguments: Sequence[str], command: str, only: str | None = None
-) -> int:
-    """Evaluate the model that the `arguments` of `ambulo eval` name; the exit code.
-
-    See `request_of`.
-    """
-    return _evaluate(main.parse(arguments), command, only)
-
-
-def _evaluate(flags: EvalFlags, command: str, only: str | None = None) -> int:
+def evaluate_model(flags: EvalFlags, command: str, only: str | None = None) -> int:
+    """Evaluate the model that the flags name; the exit code. See `request_of`."""
     from rich.console import Console
 
     from ambulo.common.files import check_parent, write_atomic, write_or_print
     from ambulo.evaluate.shared.report import RESULT, made_folder, output_folder
     from ambulo.evaluate.shared.tables import print_tables
 
-    request = _request(flags, command, only)
+    request = request_of(flags, command, only)
     console = Console(stderr=flags.json == "-")
     folder = None if flags.no_report else output_folder(flags.output, request.file)
     with nullcontext() if folder is None else made_folder(folder):
@@ -104,7 +88,7 @@ def _evaluate(flags: EvalFlags, command: str, only: str | None = None) -> int:
 main = Command(
     "ambulo eval",
     all_eval_flags(),
-    lambda flags: _evaluate(flags, flags.command_line),
+    lambda flags: evaluate_model(flags, flags.command_line),
     EPILOG,
 )
 """The command."""

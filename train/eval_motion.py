@@ -12,6 +12,7 @@ from typing import Annotated
 from ambulo.common.command_line import Arg, Flags, command
 from ambulo.common.flag_types import Count
 from ambulo.evaluate.command import evaluate_model
+from ambulo.evaluate.command import main as evaluate
 
 EPILOG = """\
 examples:
@@ -48,7 +49,8 @@ def main(flags: EvalMotionFlags) -> int:
         others += ["--episodes", str(flags.windows)]
     for folder in flags.data:
         others += ["--data", folder]
-    return evaluate_model([flags.model, *others], flags.command_line, only="motion_nn")
+    asked = evaluate.parse([flags.model, *others])
+    return evaluate_model(asked, flags.command_line, only="motion_nn")
 
 
 if __name__ == "__main__":

@@ -7,21 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from ambulo.common.command_line import Flags, command
 from ambulo.common.files import json_text, write_bytes, write_or_print
-from ambulo.common.flag_types import JsonFile, OutFile, positional
+from ambulo.common.flag_types import JsonFile, OutFile, ending, positional
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import RenderError
 
 if TYPE_CHECKING:
     from ambulo.evaluate.locomotion.body_check import BodyCheck
 
 FALLS = 1
 """Exit code when the body falls; 2 is a body that cannot be used."""
-
-
-def _holds_png(name: str) -> None:
-    if not name.endswith(".png"):
-        raise RenderError(f"--picture {name}: a picture ends in .png")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +26,7 @@ class BodyTestFlags(Flags):
     """do not push it"""
     json: JsonFile | None = None
     """the report as JSON, to FILE or to standard output"""
-    picture: Annotated[OutFile | None, _holds_png] = None
+    picture: Annotated[OutFile | None, ending(".png")] = None
     """a picture with the roles, .png"""
 
 

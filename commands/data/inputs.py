@@ -34,11 +34,7 @@ class Choices:
 
     def lines(self) -> list[str]:
         """Each as a line."""
-        return [
-            f"units: {self.units}",
-            f"axes: {self.axes}",
-            f"rest pose: {self.rest_pose}",
-        ]
+        return [f"{k.replace('_', ' ')}: {text}" for k, text in vars(self).items()]
 
 
 def unit_of(flags: ReadingFlags, path: Path) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,16 +36,6 @@ UNUSUAL = 2.0
 """Misfit above which a note is printed: the network knows no such motion."""
 
 
-@dataclass(frozen=True, eq=False)
-class ClipEstimate:
-    """Gait parameters of a clip."""
-
-    estimate: GaitEstimate
-    """Estimate over all strides."""
-    strides: tuple[GaitEstimate, ...]
-    """Estimate of each stride."""
-
-
 def estimate(flags: EstimateFlags) -> int:
     """Estimate the gait parameters of a clip."""
     path = resolve_path(flags.clip)
@@ -66,11 +56,11 @@ def estimate(flags: EstimateFlags) -> int:
         lengths = lengths_of(network.space, observed[0].measured)
         measured, moved = within(network.space, lengths)
     known = measured | network.held | given
-    result = _estimate(flags, observed, known, estimator)
-    data = _data(path, flags, observed, result)
-    write_or_print(flags.json, data)
+    strides = _estimates(flags, observed, known, estimator)
+    whole = joined(strides)
+    write_or_print(flags.json, _data(path, flags, observed, whole, strides))
     if flags.json != "-":
-        _print(path, observed, result, moved)
+        _print(path, observed, whole, moved)
     return 0
 
 
@@ -92,12 +82,13 @@ def _estimator(flags: EstimateFlags, space: GaitSpace) -> GaitEstimator | None:
         raise
 
 
-def _estimate(
+def _estimates(
     flags: EstimateFlags,
     observed: Sequence[Observation],
     given: dict[str, float],
     estimator: GaitEstimator | None,
-) -> ClipEstimate:
+) -> list[GaitEstimate]:
+    """Return the estimate of each stride."""
     from ambulo.policies.networks.gait_inverse import GaitInverse
 
     network = flags.gait_net()
@@ -105,11 +96,10 @@ def _estimate(
         inverse = GaitInverse(network, network.space)
     else:
         inverse = estimator.inverse(network)
-    each = tuple(
+    return [
         inverse.estimate(one.poses, given, fps=one.fps, seed=k)
         for k, one in enumerate(observed)
-    )
-    return ClipEstimate(joined(each), each)
+    ]
 
 
 def joined(each: Sequence[GaitEstimate]) -> GaitEstimate:
@@ -135,7 +125,8 @@ def _data(
     path: Path,
     flags: EstimateFlags,
     observed: Sequence[Observation],
-    found: ClipEstimate,
+    whole: GaitEstimate,
+    strides: Sequence[GaitEstimate],
 ) -> str:
     """Everything as JSON."""
     out: dict[str, Any] = {
@@ -144,9 +135,9 @@ def _data(
         "strides": [one.name for one in observed],
         "measured": [one.measured for one in observed],
         METHOD: {
-            "parameters": found.estimate.rows(),
-            "misfit": found.estimate.misfit,
-            "strides": [row.values.tolist() for row in found.strides],
+            "parameters": whole.rows(),
+            "misfit": whole.misfit,
+            "strides": [row.values.tolist() for row in strides],
         },
     }
     return json_text(out, indent=2)
@@ -155,10 +146,10 @@ def _data(
 def _print(
     path: Path,
     observed: Sequence[Observation],
-    found: ClipEstimate,
+    estimate: GaitEstimate,
     moved: Sequence[str],
 ) -> None:
-    console, estimate = Console(), found.estimate
+    console = Console()
     rows: list[list[str | Text]] = []
     for k, name in enumerate(estimate.space.names):
         measured = [one.measured[name] for one in observed if name in one.measured]

@@ -5,14 +5,12 @@ The same as `ambulo eval` of the network.
 
 from __future__ import annotations
 
-import shlex
-
 from ambulo.commands.gait.flags import ReportFlags
 
 
 def report(flags: ReportFlags) -> int:
     """Evaluate the network and write the report."""
-    from ambulo.evaluate.command import evaluate_model
+    from ambulo.evaluate.command import main
 
     arguments = [flags.model, "--episodes", str(flags.most), "--output", flags.output]
     for folder in flags.data:
@@ -21,4 +19,4 @@ def report(flags: ReportFlags) -> int:
         arguments += ["--estimator", flags.estimator]
     if flags.no_video:
         arguments.append("--no-video")
-    return evaluate_model(arguments, shlex.join(["ambulo", "eval", *arguments]))
+    return main.run(main.parse(arguments))

@@ -37,25 +37,13 @@ SOURCE = "source.json"
 
 def run(flags: PullFlags) -> int:
     """Take a model."""
-    repository, name = _parts(flags.source)
     with leaving_cleanly():
-        pulled = pull(
-            Hub(), repository, name, new_name=flags.name, revision=flags.revision,
-            replace=flags.force,
-        )  # fmt: skip
+        pulled = pull(Hub(), flags)
     print(f"{pulled.name}: {pulled}")
     return 0
 
 
-def pull(
-    hub: Hub,
-    repository: str,
-    name: str | None = None,
-    *,
-    new_name: str | None = None,
-    revision: str | None = None,
-    replace: bool = False,
-) -> Path:
+def pull(hub: Hub, flags: PullFlags) -> Path:
     """Take a model from a repository; return its new folder.
 
     The folder appears whole or not at all, after every checksum, the model's header and
@@ -66,9 +54,10 @@ def pull(
             taken, or a failure of the network.
         ModelFileError: What arrived is no model.
     """
-    listing = hub.listing(repository, revision)
-    name = _chosen(listing, repository, name)
-    target = _target(new_name or name, replace)
+    repository, given = _parts(flags.source)
+    listing = hub.listing(repository, flags.revision)
+    name = _chosen(listing, repository, given)
+    target = _target(flags.name or name, flags.force)
     source = _Source(hub, repository, listing, name)
     manifest = source.manifest()
     contents = source.contents(manifest)

@@ -22,13 +22,7 @@ def run(flags: PushFlags) -> int:
     """Share a model."""
     hub = Hub()
     user = hub.user()
-    model = share(
-        flags.model,
-        name=flags.name,
-        licence=flags.licence,
-        results=flags.results,
-        onnx=not flags.no_onnx,
-    )
+    model = share(flags)
     repository = flags.to or f"{user}/{PREFIX}{model.manifest.name}"
     print(push(hub, model, repository, private=flags.private))
     return 0

@@ -13,6 +13,7 @@ import ambulo
 import ambulo.shipped
 from ambulo.commands.hub.card import model_card
 from ambulo.commands.hub.errors import HubError
+from ambulo.commands.hub.flags import PushFlags
 from ambulo.commands.hub.manifest import (
     CARD,
     MANIFEST,
@@ -53,32 +54,19 @@ class SharedModel:
     """Contents by path below the folder of the model, with the manifest and the card."""
 
 
-def share(
-    text: str,
-    *,
-    name: str | None = None,
-    licence: str | None = None,
-    results: str | None = None,
-    onnx: bool = True,
-) -> SharedModel:
+def share(flags: PushFlags) -> SharedModel:
     """Return the files that share a model.
-
-    Args:
-        text: Model file, run folder, or name of a shipped or pulled model.
-        name: Its name in the repository; that of `text` if left out.
-        licence: Identifier as the hub knows it; MIT for shipped models if left out.
-        results: JSON of `ambulo eval`; the newest of its run folder if left out.
-        onnx: Write an ONNX file beside it where its kind has one.
 
     Raises:
         HubError: A name, licence or results that cannot be used.
         ModelFileError: No such model, a damaged one, or one that would run code.
         MissingPackageError: ONNX needs packages that are not installed.
     """
+    text = flags.model
     file = find_model(text)
     shipped = ambulo.shipped.shipped_models().get(text) == file
-    name = _name(name or (text if shipped else resolve_path(text).stem))
-    licence = _licence(licence, shipped)
+    name = _name(flags.name or (text if shipped else resolve_path(text).stem))
+    licence = _licence(flags.licence, shipped)
     spec = spec_of(file)
     if SB3_ZIP in spec.formats and raw_header(file)[0].get("format") == SB3_ZIP:
         raise ModelFileError(
@@ -90,7 +78,7 @@ def share(
         for path, data in plain_files(file).items()
     }
     note = "not written (--no-onnx)"
-    if onnx:
+    if not flags.no_onnx:
         note = _add_onnx(files, file, name, spec)
     if sum(map(len, files.values())) > MAX_MODEL:
         raise HubError(f"{file}: more than {MAX_MODEL} bytes, the most that is pulled")
@@ -106,7 +94,7 @@ def share(
         ambulo=ambulo.__version__,
         created=_text_of(raw, "created"),
         training=_text_of(raw, "command")[:2000],
-        results=_results(results, file),
+        results=_results(flags.results, file),
         onnx=note,
         main=main,
         files=tuple(entry_of(path, data) for path, data in files.items()),

@@ -52,7 +52,7 @@ def described(found: Extraction, unique: int) -> str:
         f"kept, {unique} unique\n"
         f"left out: {sum(found.left_out.values())} frames of {len(found.left_out)} clips "
         f"with a joint more than {np.rad2deg(FAR):.0f} deg outside its limits"
-        f"{_most(found.left_out)}\n"
+        f"{most_of(found.left_out)}\n"
         f"limits: {100 * found.clamped:.1f} % of the others "
         f"({100 * found.joints_clamped:.2f} % of joints) were outside, "
         f"by {found.mean_degrees:.1f} deg on average "
@@ -61,7 +61,7 @@ def described(found: Extraction, unique: int) -> str:
     )
 
 
-def _most(left_out: dict[str, int]) -> str:
+def most_of(left_out: dict[str, int]) -> str:
     """The three clips that lose most frames."""
     most = sorted(left_out.items(), key=lambda item: -item[1])[:3]
     shown = ", ".join(f"{name} {count}" for name, count in most)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from ambulo.commands.ik.extract import most_of
 from ambulo.commands.ik.flags import SequencesFlags
 from ambulo.common.console import shown
 from ambulo.common.paths import resolve_path
@@ -48,11 +49,9 @@ def sequences(flags: SequencesFlags) -> int:
 def described(data: SequenceData, report: SequenceReport) -> str:
     """Return the summary that is printed."""
     cut = sum(report.cut.values())
-    most = sorted(report.cut.items(), key=lambda item: -item[1])[:3]
-    worst = ", ".join(f"{name} {count}" for name, count in most)
     return (
         f"{len(data)} sequences of {len(data.subjects)} people, "
         f"{len(data.root) / data.header.fps / 60.0:.1f} minutes at {data.header.fps:g} Hz\n"
         f"cut out: {cut} of {report.frames} frames of {len(report.cut)} clips, too fast, in "
-        f"the ground or too short{f' (most: {worst})' if worst else ''}"
+        f"the ground or too short{most_of(report.cut)}"
     )

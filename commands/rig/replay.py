@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import ConfigError
 from ambulo.motion.rotations import quat_angle, quat_rotate
 from ambulo.rig_server.client import PublishedClient, RigClient, ServerSilentError
 from ambulo.rig_server.frames import RigFrame, answer_rotations, floats_of
@@ -227,13 +226,6 @@ def free_run_positions(values: NDArray[np.float32], frame: RigFrame) -> Floats:
         root = row[[6, 3, 4, 5]].astype(np.float64)
         result[i] = LEGS.scale * row[:3] + quat_rotate(root, inside)
     return result
-
-
-def passes_of(frames: Sequence[RigFrame], passes: int) -> list[RigFrame]:
-    """The frames, `passes` times."""
-    if passes < 1:
-        raise ConfigError(f"--passes: at least 1, got {passes}")
-    return list(frames) * passes
 
 
 def last_pass(replay: Replay, passes: int) -> Replay:

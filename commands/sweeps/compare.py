@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def compare(flags: CompareFlags) -> int:
     if len(groups) < 2:
         raise ConfigError("one group of runs: name two or more folders to compare")
     rows = [difference_of(x, y, score) for x, y in combinations(groups, 2)]
-    data = {"score": score.model_dump(), "comparisons": [row.to_data() for row in rows]}
+    data = {"score": score.model_dump(), "comparisons": [asdict(row) for row in rows]}
     write_or_print(flags.json, json_text(data))
     if flags.json != "-":
         _print_groups(groups, score)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -59,10 +58,6 @@ class Difference:
     """Whether the interval excludes 0 and `p` is at most 0.05."""
     sentence: str
     """All that in words."""
-
-    def to_data(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return asdict(self)
 
 
 def difference_of(first: Group, second: Group, score: Score) -> Difference:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ambulo.commands.sweeps.report import finished_runs
 from ambulo.common.figures import new_figure, png_of
 
 MAX_COLORS = 10
@@ -41,7 +42,7 @@ def sweep_picture(report: Mapping[str, Any]) -> bytes:
     ).flat
     for data in shown:
         color, curve = colors[data["label"]], data["curve"]
-        label = f"{names[data['label']]} ({_count(data)} seeds)"
+        label = f"{names[data['label']]} ({finished_runs(data)} seeds)"
         if curve is not None:
             curves.plot(curve["steps"], curve["iqm"], color=color, label=label)
             curves.fill_between(
@@ -84,9 +85,13 @@ def _names(labels: Sequence[str]) -> dict[str, str]:
     return dict(zip(labels, ascii_uppercase, strict=False))
 
 
-def _count(data: Mapping[str, Any]) -> int:
-    """Return the number of finished runs."""
-    return sum(run["scores"] is not None for run in data["runs"])
+def _bar(
+    axes: Any, row: int, middle: float, ends: Sequence[float] | None, color: str
+) -> None:
+    """Draw a number with its interval, if there is one."""
+    if ends:
+        axes.plot(ends, [row, row], color=color, linewidth=6, alpha=0.4)
+    axes.plot(middle, row, "|", color=color, markersize=18, markeredgewidth=3)
 
 
 def _finals(
@@ -101,9 +106,7 @@ def _finals(
             if run["scores"]
         ]
         axes.plot(runs, [row + 0.2] * len(runs), "o", color=color, alpha=0.5)
-        if data["iqm_ci95"]:
-            axes.plot(data["iqm_ci95"], [row, row], color=color, linewidth=6, alpha=0.4)
-        axes.plot(data["iqm"], row, "|", color=color, markersize=18, markeredgewidth=3)
+        _bar(axes, row, data["iqm"], data["iqm_ci95"], color)
     ticks = [names[data["label"]] for data in shown]
     axes.set_yticks(range(len(shown)), ticks, fontsize=8)
     axes.set_ylim(-0.6, len(shown) - 0.2)
@@ -124,23 +127,8 @@ def _chances(
         axes.set_visible(False)
         return
     for place, row in enumerate(rows):
-        color = colors[row["second"]]
-        if row["probability_ci95"]:
-            axes.plot(
-                row["probability_ci95"],
-                [place, place],
-                color=color,
-                linewidth=6,
-                alpha=0.4,
-            )
-        axes.plot(
-            row["probability"],
-            place,
-            "|",
-            color=color,
-            markersize=18,
-            markeredgewidth=3,
-        )
+        ends = row["probability_ci95"]
+        _bar(axes, place, row["probability"], ends, colors[row["second"]])
     axes.axvline(0.5, color="grey", linestyle=":")
     axes.set_xlim(-0.02, 1.02)
     axes.set_yticks(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -174,9 +175,9 @@ def _comparisons(
         return []
     best = max(ranked, key=lambda data: score.sign * data["iqm"])["label"]
     return [
-        difference_of(
-            Group(best, groups[best]), Group(label, groups[label]), score
-        ).to_data()
+        asdict(
+            difference_of(Group(best, groups[best]), Group(label, groups[label]), score)
+        )
         for label in (data["label"] for data in ranked)
         if label != best
     ]
@@ -191,9 +192,8 @@ def print_report(report: Mapping[str, Any]) -> None:
     compared = {row["second"]: row for row in report["comparisons"]}
     heads += ["P(best is better)"] if compared else []
     for data in report["variants"]:
-        runs = data["runs"]
-        done = sum(run["scores"] is not None for run in runs)
-        count = str(done) if done == len(runs) else f"{done} of {len(runs)}"
+        done, total = finished_runs(data), len(data["runs"])
+        count = str(done) if done == total else f"{done} of {total}"
         cells = []
         if done:
             cells = [with_interval(data["iqm"], data["iqm_ci95"])]
@@ -214,12 +214,14 @@ def print_report(report: Mapping[str, Any]) -> None:
         print(line)
 
 
+def finished_runs(data: Mapping[str, Any]) -> int:
+    """Return the number of finished runs of a variant."""
+    return sum(run["scores"] is not None for run in data["runs"])
+
+
 def warnings_of(report: Mapping[str, Any]) -> list[str]:
     """Return what a reader must know of the intervals."""
-    counts = [
-        sum(run["scores"] is not None for run in data["runs"])
-        for data in report["variants"]
-    ]
+    counts = map(finished_runs, report["variants"])
     least = min(filter(None, counts), default=0)
     if least == 1:
         return ["One seed says nothing of other seeds: there is no interval."]

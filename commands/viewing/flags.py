@@ -24,26 +24,6 @@ examples:
 """
 
 
-@dataclass(frozen=True)
-class PlayRequest:
-    """Settings of a stage; a stage ignores those of others."""
-
-    bodies: int = 1
-    """Bodies side by side."""
-    seed: int = 0
-    """Seed of starts, commands and levels."""
-    clips: tuple[str, ...] = ()
-    """Motion files that a tracker follows."""
-    recording: str | None = None
-    """Recording of headset and controllers for a body tracker."""
-    levels: tuple[str, ...] = ()
-    """Level families or sets of a navigator."""
-    level_file: str | None = None
-    """Level file, or a folder of them."""
-    godot_project: str | None = None
-    """Folder of a game."""
-
-
 @dataclass(frozen=True, kw_only=True)
 class WindowFlags(Flags):
     """The server of a viewer."""
@@ -84,14 +64,6 @@ class PlayFlags(WindowFlags):
         super().__post_init__()
         if self.levels is not None and self.level_file is not None:
             raise ConfigError("--levels and --level-file exclude each other")
-
-    def request(self) -> PlayRequest:
-        """Return the settings of the stage."""
-        levels = () if self.levels is None else tuple(self.levels.split(","))
-        return PlayRequest(
-            self.bodies, self.seed, self.clips, self.recording, levels, self.level_file,
-            self.godot_project,
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from pkgutil import resolve_name
 
-from ambulo.commands.viewing.flags import PlayRequest
+from ambulo.commands.viewing.flags import PlayFlags
 from ambulo.common.find_model import find_model
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.evaluate.shared.models import model_kind
@@ -24,21 +23,19 @@ STAGES: dict[str, tuple[str, tuple[str, ...]]] = {
     "game": ("games:game_stage", ("godot_project",)),
     "vr_navigation": ("navigators:navigation_stage", ("levels", "level_file")),
 }
-"""By kind of model: module in this folder and function, and settings of a `PlayRequest`
-that it uses besides the seed."""
+"""By kind of model: module in this folder and function, and the `PlayFlags` that it uses
+besides the seed."""
 
 
-def check_request(file: Path, request: PlayRequest) -> None:
-    """Refuse settings that models of this kind do not use.
+def check_flags(file: Path, flags: PlayFlags) -> None:
+    """Refuse flags that models of this kind do not use.
 
     Raises:
-        ConfigError: There is such a setting.
+        ConfigError: There is such a flag.
     """
     kind = model_kind(file)
-    default = PlayRequest(seed=request.seed)
-    for field in fields(request):
-        name = field.name
-        asked = vars(request)[name] != vars(default)[name]
+    for name in dict.fromkeys(n for _, names in STAGES.values() for n in names):
+        asked = getattr(flags, name) != getattr(PlayFlags, name)
         if asked and name not in STAGES[kind][1]:
             using = ", ".join(k for k, (_, names) in STAGES.items() if name in names)
             raise ConfigError(
@@ -47,14 +44,14 @@ def check_request(file: Path, request: PlayRequest) -> None:
             )
 
 
-def open_stage(name: str, request: PlayRequest) -> Stage:
+def open_stage(flags: PlayFlags) -> Stage:
     """Return the stage of a model: a shipped name, a file, or the folder of a run.
 
     Raises:
         ModelFileError: No such model, or one of a kind that has no body to show.
         ConfigError: Settings that it cannot have.
     """
-    return stage_of(playable_file(name), request)
+    return stage_of(playable_file(flags.model), flags)
 
 
 def playable_file(name: str) -> Path:
@@ -70,8 +67,8 @@ def playable_file(name: str) -> Path:
     return file
 
 
-def stage_of(file: Path, request: PlayRequest) -> Stage:
+def stage_of(file: Path, flags: PlayFlags) -> Stage:
     """Return the stage of a model file of one of the kinds of `STAGES`."""
     make = resolve_name(f"ambulo.commands.viewing.{STAGES[model_kind(file)][0]}")
-    stage: Stage = make(file, request)
+    stage: Stage = make(file, flags)
     return stage

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ambulo.commands.viewing.flags import PlayRequest
+from ambulo.commands.viewing.flags import PlayFlags
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.envs.vr.task.build import make_batch
@@ -16,7 +16,7 @@ LEVELS = 2
 """Levels of each family."""
 
 
-def navigation_stage(file: Path, request: PlayRequest) -> NavigationStage:
+def navigation_stage(file: Path, flags: PlayFlags) -> NavigationStage:
     """Return the stage of a navigator in held-out levels of its own families.
 
     Raises:
@@ -31,15 +31,16 @@ def navigation_stage(file: Path, request: PlayRequest) -> NavigationStage:
     changes: dict[str, object] = {"levels_per_family": LEVELS, "world": "compiled"}
     if env.body == "twin":
         changes["body"] = "human23"
-    if request.level_file is not None:
-        changes |= {"level_file": str(resolve_path(request.level_file))}
+    if flags.level_file is not None:
+        changes |= {"level_file": str(resolve_path(flags.level_file))}
         changes |= {"level_file_fraction": 1.0}
-    elif request.levels:
-        changes |= {"levels": request.levels, "level_file": None}
+    elif flags.levels is not None:
+        levels = tuple(flags.levels.split(","))
+        changes |= {"levels": levels, "level_file": None}
     config = config.override("environment", **changes)
-    batch = make_batch(config, 1, split="heldout", seed=request.seed)
+    batch = make_batch(config, 1, split="heldout", seed=flags.seed)
     agent.check_layout(batch.layout)
-    controller = AgentController(agent, deterministic=True, seed=request.seed)
+    controller = AgentController(agent, deterministic=True, seed=flags.seed)
     acting = controller.agent
     return NavigationStage(
         batch,

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
-from ambulo.commands.viewing.flags import PlayRequest
+from ambulo.commands.viewing.flags import PlayFlags
 from ambulo.commands.viewing.kinds import STAGES, stage_of
 from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import AmbuloError
@@ -24,9 +24,9 @@ PERIOD = 3.0
 class RunFollower:
     """Looks for checkpoints in a thread of its own, and makes their stages there."""
 
-    def __init__(self, run: RunFolder, request: PlayRequest) -> None:
+    def __init__(self, run: RunFolder, flags: PlayFlags) -> None:
         """Nothing looked for yet."""
-        self._run, self._request = run, request
+        self._run, self._flags = run, flags
         self._shown: tuple[Path, float] | None = None
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
@@ -74,7 +74,7 @@ class RunFollower:
         if model_kind(file) not in STAGES:
             return EmptyStage(f"{name}: a model without a body")
         try:
-            stage = stage_of(file, self._request)
+            stage = stage_of(file, self._flags)
         except AmbuloError as error:
             log.warning("%s", error)
             return EmptyStage(f"{name}: {error}") if is_first else None

@@ -6,17 +6,13 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 
 import ambulo.shipped
-from ambulo.commands.viewing.flags import (
-    PlayFlags,
-    PlayRequest,
-    WatchFlags,
-    WindowFlags,
-)
+from ambulo.commands.viewing.flags import PlayFlags, WatchFlags, WindowFlags
 from ambulo.commands.viewing.kinds import (
     STAGES,
-    check_request,
+    check_flags,
     open_stage,
     playable_file,
     stage_of,
@@ -45,12 +41,11 @@ LOWEST = 19
 def play(flags: PlayFlags) -> int:
     """Show a model until it is stopped."""
     check_watch(flags.port)
-    request = flags.request()
     file = playable_file(flags.model)
-    check_request(file, request)
-    models = Models(playable(), lambda name: open_stage(name, request))
+    check_flags(file, flags)
+    models = Models(playable(), lambda name: open_stage(replace(flags, model=name)))
     title = f"{flags.model}: loading"
-    return serve(flags, title, lambda: stage_of(file, request), models)
+    return serve(flags, title, lambda: stage_of(file, flags), models)
 
 
 def playable() -> list[str]:
@@ -68,7 +63,7 @@ def watch(flags: WatchFlags) -> int:
         )
     check_watch(flags.port)
     give_way()
-    follower = RunFollower(run, PlayRequest())
+    follower = RunFollower(run, PlayFlags(model=str(run.path)))
     return serve(
         flags,
         f"{run.path.name}: loading",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ambulo.commands.trackers.track import read_source
-from ambulo.commands.viewing.flags import PlayRequest
+from ambulo.commands.viewing.flags import PlayFlags
 from ambulo.common.find_model import find_model
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Floats
@@ -27,7 +27,7 @@ WALK, CYCLES = "gait_net", 8
 """The gait network whose walk is tracked where there is no recording, and its cycles."""
 
 
-def gait_stage(file: Path, request: PlayRequest) -> GaitStage:
+def gait_stage(file: Path, flags: PlayFlags) -> GaitStage:
     """Return the stage of a gait network."""
     network: Any = load_file(file)
 
@@ -40,7 +40,7 @@ def gait_stage(file: Path, request: PlayRequest) -> GaitStage:
     )
 
 
-def ik_stage(file: Path, request: PlayRequest) -> IKStage:
+def ik_stage(file: Path, flags: PlayFlags) -> IKStage:
     """Return the stage of a pose network.
 
     Raises:
@@ -54,14 +54,14 @@ def ik_stage(file: Path, request: PlayRequest) -> IKStage:
     return IKStage(solver, f"{file.parent.name}: drag the targets")
 
 
-def body_tracker_stage(file: Path, request: PlayRequest) -> TrackerStage:
+def body_tracker_stage(file: Path, flags: PlayFlags) -> TrackerStage:
     """Return the stage of a body tracker: of a recording, or of a walk with devices.
 
     Raises:
         MotionFileError: The recording cannot be used.
     """
     network, _ = load_tracker_network(file)
-    recording, truth, name = _recording(request.recording)
+    recording, truth, name = _recording(flags.recording)
     return TrackerStage(
         lambda: BodySession(network, recording.header), recording,
         f"{file.stem}: tracks {name}", truth,

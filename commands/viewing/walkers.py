@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ambulo.commands.viewing.flags import PlayRequest
+from ambulo.commands.viewing.flags import PlayFlags
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError
@@ -35,7 +35,7 @@ EPISODE_SECONDS = 600.0
 """Length of an episode, [s]."""
 
 
-def walker_stage(file: Path, request: PlayRequest) -> WalkerStage:
+def walker_stage(file: Path, flags: PlayFlags) -> WalkerStage:
     """Return the stage of a walker of any task with one reference a body.
 
     Raises:
@@ -48,10 +48,10 @@ def walker_stage(file: Path, request: PlayRequest) -> WalkerStage:
     check_alone(agent, file)
     references = stored_references(model, str(file)) or (None,)
     config = undisturbed(agent.config, EPISODE_SECONDS)
-    seeds = [request.seed + k for k in range(request.bodies)]
+    seeds = [flags.seed + k for k in range(flags.bodies)]
     if config.environment.traits.parameters:
         batch = make_batch(
-            config, request.bodies, seed=request.seed, reference=references[0],
+            config, flags.bodies, seed=flags.seed, reference=references[0],
             muscles=agent.muscles,
         )  # fmt: skip
     else:
@@ -61,7 +61,7 @@ def walker_stage(file: Path, request: PlayRequest) -> WalkerStage:
     return WalkerStage(batch, agent.act, f"{_name(file)}: {task}")
 
 
-def cascade_stage(file: Path, request: PlayRequest) -> WalkerStage:
+def cascade_stage(file: Path, flags: PlayFlags) -> WalkerStage:
     """Return the stage of a cascade of gait policies."""
     import_mujoco()
     agent = load_cascade_agent(file)
@@ -72,7 +72,7 @@ def cascade_stage(file: Path, request: PlayRequest) -> WalkerStage:
         reference_from_bytes(follow, str(file)) if isinstance(follow, bytes) else follow
     )
     batch = make_batch(
-        config, request.bodies, seed=request.seed, reference=reference,
+        config, flags.bodies, seed=flags.seed, reference=reference,
         muscles=settings["muscles"],
     )  # fmt: skip
     if not isinstance(batch, GaitBatch):
@@ -82,8 +82,8 @@ def cascade_stage(file: Path, request: PlayRequest) -> WalkerStage:
     return WalkerStage(batch, agent.act, f"{_name(file)}: gait")
 
 
-def tracker_stage(file: Path, request: PlayRequest) -> WalkerStage:
-    """Return the stage of a policy that tracks clips: its own, or `request.clips`."""
+def tracker_stage(file: Path, flags: PlayFlags) -> WalkerStage:
+    """Return the stage of a policy that tracks clips: its own, or `flags.clips`."""
     import_mujoco()
     model = load_locomotion(file)
     agent = LocomotionAgent(model, str(file))
@@ -93,8 +93,8 @@ def tracker_stage(file: Path, request: PlayRequest) -> WalkerStage:
     )  # fmt: skip
     env = config.environment
     character = configured_character(env)
-    if request.clips:
-        paths = [resolve_path(path) for path in request.clips]
+    if flags.clips:
+        paths = [resolve_path(path) for path in flags.clips]
         reference = read_clips(paths, character, env.control_dt)
     else:
         result = stored_references(model, str(file))
@@ -102,8 +102,8 @@ def tracker_stage(file: Path, request: PlayRequest) -> WalkerStage:
             raise ConfigError(f"{file}: holds no clip; --clips FILE names one")
         reference = result[0]
     check_reference(reference, character, env)
-    batch = TrackBatch(config, reference, character, num_envs=request.bodies)
-    everyone, first = np.arange(request.bodies), np.zeros(request.bodies, np.int64)
+    batch = TrackBatch(config, reference, character, num_envs=flags.bodies)
+    everyone, first = np.arange(flags.bodies), np.zeros(flags.bodies, np.int64)
     batch.choose(everyone, first, first)
 
     return WalkerStage(batch, agent.act, f"{_name(file)}: tracks clips")

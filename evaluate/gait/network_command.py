@@ -213,7 +213,6 @@ def _held_out(
 
 def _thirds(found: HeldOut) -> Breakdown:
     """Return the errors in the lower, middle and upper third of each parameter."""
-    rows = {f"{row['parameter']}, {row['third']}": row for row in found.thirds}
-    scores = measured_groups(THIRD_COLUMNS, {POLICY: rows})
+    scores = measured_groups(THIRD_COLUMNS, {POLICY: found.thirds})
     title = "errors by third of a parameter's range: legs [deg] / speed [%]"
     return Breakdown("third", scores, THIRD_COLUMNS, title, in_terminal=False)

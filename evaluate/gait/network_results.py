@@ -67,8 +67,8 @@ class HeldOut:
     """True and generated range of hip, knee and ankle, [deg]. Shape (N, 3, 2)."""
     skate: tuple[float, float]
     """Mean speed of standing feet, true and generated, [m/s]."""
-    thirds: list[dict[str, Any]]
-    """Errors in the lower, middle and upper third of each parameter."""
+    thirds: dict[str, dict[str, float]]
+    """Errors in the lower, middle and upper third of each parameter, by "name, third"."""
     order: NDArray[np.int64]
     """Rows by ascending error of the legs. Shape (N,)."""
 
@@ -173,26 +173,20 @@ def _angles(space: GaitSpace, values: Floats, frames: Floats, rate: float) -> Fl
 
 def _thirds(
     space: GaitSpace, params: NDArray[Any], legs: Floats, speeds: Floats
-) -> list[dict[str, Any]]:
+) -> dict[str, dict[str, float]]:
     """Errors in thirds of each parameter's range; thirds without gaits are left out."""
     off = np.abs(speeds[:, 1] - speeds[:, 0])
     percent = 100.0 * off / np.maximum(np.abs(speeds[:, 0]), 1.0 / WAY_RATE)
-    rows = []
+    rows = {}
     for k, name in enumerate(space.names):
         place = np.clip((params[:, k] * 3.0).astype(np.int64), 0, 2)
         for third, label in enumerate(("low", "middle", "high")):
             inside = place == third
-            if not inside.any():
-                continue
-            rows.append(
-                {
-                    "parameter": name,
-                    "third": label,
-                    "gaits": int(inside.sum()),
+            if inside.any():
+                rows[f"{name}, {label}"] = {
                     "legs_deg": float(legs[inside].mean()),
                     "speed_percent": float(percent[inside].mean()),
                 }
-            )
     return rows
 
 

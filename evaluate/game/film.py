@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,7 @@ import numpy as np
 from ambulo.envs.offscreen import Frame
 from ambulo.envs.vr.world.render import write_video
 from ambulo.evaluate.game.engines import KindsBatch
-from ambulo.evaluate.game.play import Player
-from ambulo.policies.checked_steps import checked_reset, checked_step
+from ambulo.evaluate.game.play import Player, steps_of
 from ambulo.viz.picture import pixels
 
 MOST_SECONDS = 60.0
@@ -44,24 +44,12 @@ def _frames(
     batch: KindsBatch, player: Player, opponent: Player, fps: float
 ) -> Iterator[Frame]:
     """Pictures after each step of the episode; the last one stays for a while."""
-    everyone, others = np.arange(batch.num_envs), batch.team != 0
-    checked_reset(batch, everyone)
-    for who in (player, opponent):
-        who.reset(everyone)
-    for _ in range(max(1, round(MOST_SECONDS * fps))):
-        actions = player.act(batch)
-        if others.any():
-            actions[others] = opponent.act(batch)[others]
-        _, _, terminated, truncated, info = checked_step(batch, actions)
-        ended = np.flatnonzero(terminated | truncated)
+    played = steps_of(batch, player, opponent, batch.team == 0)
+    for info, ended in islice(played, max(1, round(MOST_SECONDS * fps))):
         if not np.any(info.get("bridge_fault", False)):  # the engine has to start again
             frame = pixels(batch.game.picture())
             yield frame
         if 0 in ended:
             break
-        if len(ended):
-            checked_reset(batch, ended)
-            for who in (player, opponent):
-                who.reset(ended)
     for _ in range(round(LAST_HOLD * fps)):
         yield frame

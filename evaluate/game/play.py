@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -108,6 +108,33 @@ class EpisodeTable:
         ]
 
 
+def steps_of(
+    batch: AgentsBatch, player: Player, opponent: Player, measured: Bools
+) -> Iterator[tuple[Mapping[str, NDArray[np.generic]], Ints]]:
+    """Yield the infos of each step, and the agents whose episodes ended in it; without end.
+
+    They are reset before the next step.
+
+    Args:
+        batch: Seeded agents.
+        player: Acts for the agents that are measured.
+        opponent: Acts for the others.
+        measured: Which those are, (N,).
+    """
+    ended, others = np.arange(batch.num_envs), ~measured
+    while True:
+        if len(ended):
+            checked_reset(batch, ended)
+            for who in (player, opponent):
+                who.reset(ended)
+        actions = player.act(batch)
+        if others.any():
+            actions[others] = opponent.act(batch)[others]
+        _, _, terminated, truncated, info = checked_step(batch, actions)
+        ended = np.flatnonzero(terminated | truncated)
+        yield info, ended
+
+
 def play(
     batch: AgentsBatch,
     player: Player,
@@ -116,17 +143,10 @@ def play(
     episodes: int,
     progress: Callable[[int], None] = lambda _: None,
 ) -> dict[str, EpisodeTable]:
-    """Return the table of each kind after `episodes` of it, or a few more.
+    """Return the table of each kind after `episodes` of it, or a few more; see `steps_of`.
 
-    Each agent plays equally many, so that short episodes do not count more.
-
-    Args:
-        batch: Seeded agents.
-        player: Acts for the agents that are measured.
-        opponent: Acts for the others.
-        measured: Which those are, (N,).
-        episodes: Of each kind.
-        progress: Called with the number of episodes that ended.
+    Each agent plays equally many, so that short episodes do not count more. `progress` is
+    called with the number of episodes that ended.
     """
     left = np.zeros(batch.num_envs, np.int64)
     for index in range(len(batch.kinds)):
@@ -134,22 +154,11 @@ def play(
         left[rows] = -(-episodes // max(1, len(rows)))
     tables = {kind.name: EpisodeTable() for kind in batch.kinds}
     sums: dict[str, Floats] = {}
-    checked_reset(batch, np.arange(batch.num_envs))
-    for who in (player, opponent):
-        who.reset(np.arange(batch.num_envs))
-    others = ~measured
-    while left.any():
-        actions = player.act(batch)
-        if others.any():
-            actions[others] = opponent.act(batch)[others]
-        _, _, terminated, truncated, info = checked_step(batch, actions)
+    for info, ended in steps_of(batch, player, opponent, measured):
         for name, values in info.items():
             if name.startswith(TERM):
                 total = sums.setdefault(name, np.zeros(batch.num_envs))
                 total += np.asarray(values, np.float64)
-        ended = np.flatnonzero(terminated | truncated)
-        if not len(ended):
-            continue
         faults = info.get("bridge_fault")
         for row in ended:
             if left[row] > 0 and not (faults is not None and faults[row]):
@@ -159,9 +168,8 @@ def play(
                 progress(1)
         for total in sums.values():
             total[ended] = 0.0
-        checked_reset(batch, ended)
-        for who in (player, opponent):
-            who.reset(ended)
+        if not left.any():
+            break
     return tables
 
 

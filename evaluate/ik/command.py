@@ -188,7 +188,7 @@ def _rows(errors: Mapping[str, Mapping[str, PoseErrors]]) -> Iterator[dict[str, 
     """Yield one row per case, agent and pose."""
     for case, agents in errors.items():
         for agent, row in agents.items():
-            known = {n: v for n, v in row.items() if len(v)}
+            known = {c.name: row[c.name] for c in COLUMNS if len(row[c.name])}
             for k in range(len(row["mpjpe_cm"])):
                 numbers = {name: float(values[k]) for name, values in known.items()}
                 yield {"case": case, "agent": agent, "episode": k, **numbers}

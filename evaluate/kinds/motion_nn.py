@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from ambulo.common.command_line import Arg, Flags
+from ambulo.common.flag_types import Count
 from ambulo.evaluate.shared.eval_kind import EvalKind
 
 
@@ -22,9 +23,11 @@ class MotionEvalFlags(Flags):
         False
     )
     """evaluate on the test clips (default: the validation clips)"""
-    num_frames: Annotated[int | None, Arg("N", ("--num-frames", "--num_frames"))] = None
+    num_frames: Annotated[Count | None, Arg("N", ("--num-frames", "--num_frames"))] = (
+        None
+    )
     """use the first N frames of each clip that is evaluated (default: all)"""
-    stride: int = 5
+    stride: Count = 5
     """frames between the starts of windows"""
     horizons: Annotated[str | None, Arg("MS,...")] = None
     """times at which errors are reported, in ms (default: 80 to 1000)"""

@@ -190,7 +190,10 @@ class BodyCheck:
 
 
 def check_body(
-    body: str, *, pushes: bool = True, progress: Callable[[int], None] | None = None
+    body: str,
+    *,
+    pushes: bool = True,
+    progress: Callable[[int], None] = lambda count: None,
 ) -> BodyCheck:
     """Load a body and let it stand, undisturbed and pushed.
 
@@ -316,8 +319,7 @@ def _standing(
     steps = calm.environment.max_episode_steps
     played = play(batch, subject, steps)
     batch.close()
-    if progress is not None:
-        progress(CALM)
+    progress(CALM)
     impulse = PUSH * float(character.model.body_mass.sum())
     pushed = None
     if pushes:

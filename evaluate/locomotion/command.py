@@ -9,7 +9,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
@@ -23,7 +22,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     baselines_of,
     episode_numbers,
     episode_seconds,
-    evaluate,
+    recorded,
     stored_references,
 )
 from ambulo.evaluate.locomotion.figures import (
@@ -169,16 +168,15 @@ def _subjects(request: EvalRequest) -> dict[str, LocomotionSubject]:
 def _play(
     request: EvalRequest, subjects: Mapping[str, LocomotionSubject], seconds: float
 ) -> dict[str, Recording]:
-    """Play all undisturbed episodes, with a progress bar for each agent."""
+    """Play all undisturbed episodes."""
     with episode_bars(subjects, request.episodes) as progress:
-        return evaluate(
-            dict(subjects),
-            request.episodes,
-            seconds=seconds,
-            seed=request.seed,
-            envs=request.args.num_envs or NUM_ENVS,
-            progress=progress,
-        )
+        return {
+            name: recorded(
+                subject, request.episodes, seconds=seconds, seed=request.seed,
+                envs=request.args.num_envs or NUM_ENVS, progress=partial(progress, name),
+            )
+            for name, subject in subjects.items()
+        }  # fmt: skip
 
 
 def _push(
@@ -188,23 +186,18 @@ def _push(
     chosen: Sequence[float],
 ) -> dict[str, PushRecovery]:
     """Return the push recovery of all agents; nothing for no episodes."""
-    recoveries: dict[str, PushRecovery] = {}
     if not episodes:
-        return recoveries
+        return {}
     impulses = chosen or IMPULSES
-    with bars(16) as progress:
-        for name, subject in subjects.items():
-            task = progress.add_task(f"push {name}", total=episodes * len(impulses))
-            recoveries[name] = push_recovery(
-                subject,
-                episodes,
-                impulses=impulses,
-                hopeless=0.0 if chosen else HOPELESS,
-                seed=request.seed,
-                envs=request.args.num_envs or NUM_ENVS,
-                progress=partial(progress.advance, task),
+    with episode_bars(subjects, episodes * len(impulses), "push ") as progress:
+        return {
+            name: push_recovery(
+                subject, episodes, impulses=impulses, hopeless=0.0 if chosen else HOPELESS,
+                seed=request.seed, envs=request.args.num_envs or NUM_ENVS,
+                progress=partial(progress, name),
             )
-    return recoveries
+            for name, subject in subjects.items()
+        }  # fmt: skip
 
 
 def _perturb(
@@ -214,34 +207,21 @@ def _perturb(
     seconds: float,
 ) -> dict[str, dict[str, AgentMetrics]]:
     """Return the metrics by perturbation and agent; nothing for no perturbation."""
-    args = request.args
+    args, total = request.args, request.episodes * len(changes)
     if not changes:
         return {}
-    with bars(16) as progress:
-        total = request.episodes * len(changes)
-        tasks = {n: progress.add_task(f"perturb {n}", total=total) for n in subjects}
-        scores = {
-            name: {
-                change.name: perturbed(
-                    subject,
-                    change,
-                    request.episodes,
-                    seconds=seconds,
-                    seed=request.seed,
-                    envs=args.num_envs or NUM_ENVS,
-                    progress=partial(progress.advance, tasks[name]),
-                )
-                for change in changes
-            }
-            for name, subject in subjects.items()
-        }
-    return measured_groups(
-        PERTURBED,
-        {
-            name: {change: own and own.metrics for change, own in rows.items()}
-            for name, rows in scores.items()
-        },
-    )
+
+    def metrics(name: str, change: Perturbation) -> AgentMetrics | None:
+        scores = perturbed(
+            subjects[name], change, request.episodes, seconds=seconds,
+            seed=request.seed, envs=args.num_envs or NUM_ENVS,
+            progress=partial(progress, name),
+        )  # fmt: skip
+        return scores and scores.metrics
+
+    with episode_bars(subjects, total, "perturb ") as progress:
+        rows = {n: {one.name: metrics(n, one) for one in changes} for n in subjects}
+    return measured_groups(PERTURBED, rows)
 
 
 def _pictures(

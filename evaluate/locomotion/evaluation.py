@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.cores import usable_cores
-from ambulo.configs.errors import ConfigError, nearest
+from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.variation import VariationConfig
 from ambulo.envs.locomotion.batch import LocomotionBatch
@@ -26,9 +25,6 @@ from ambulo.muscle.muscle_nn import MuscleNN
 
 if TYPE_CHECKING:
     from ambulo.policies.agents.locomotion import LocomotionModel
-
-Progress = Callable[[str, int], None]
-"""Called with a subject's name and the number of its episodes that have just ended."""
 
 SECONDS = 20.0
 """Length of an episode, [s]."""
@@ -113,23 +109,16 @@ def undisturbed(config: LocomotionConfig, seconds: float) -> LocomotionConfig:
 def baseline(
     name: str, config: LocomotionConfig, references: tuple[Reference | None, ...]
 ) -> LocomotionSubject | None:
-    """Built-in controller to compare a policy of `config` with; None where there is none.
-
-    Raises:
-        ConfigError: No baseline has this name.
-    """
-    if name not in BASELINES:
-        raise ConfigError(f"unknown baseline {name!r}{nearest(name, BASELINES)}")
-    env = config.environment
+    """One of `BASELINES` to compare a policy of `config` with; None where there is none."""
     if name == "zero":
         return LocomotionSubject(config, references)
     uncontrolled = any(
         known is not None and known.controller is None for known in references
     )
-    if not env.traits.controller or (name == "law" and uncontrolled):
+    law = name == "law"
+    if not config.environment.traits.controller or (law and uncontrolled):
         return None
-    controller = name == "law"
-    own = config.override("environment", balance_law=controller, feed_forward=True)
+    own = config.override("environment", balance_law=law, feed_forward=True)
     return LocomotionSubject(own, references)
 
 
@@ -140,65 +129,38 @@ def baselines_of(
 ) -> dict[str, LocomotionSubject]:
     """The named baselines, without those that do not exist or play as another does."""
     found: dict[str, LocomotionSubject] = {}
-    played: list[LocomotionConfig] = []
     for name in names:
         subject = baseline(name, config, references)
-        if subject is not None and subject.config not in played:
+        if subject and all(subject.config != one.config for one in found.values()):
             found[name] = subject
-            played.append(subject.config)
-    return found
-
-
-def evaluate(
-    subjects: dict[str, LocomotionSubject],
-    episodes: int,
-    *,
-    seconds: float = SECONDS,
-    seed: int = 0,
-    envs: int = NUM_ENVS,
-    progress: Progress | None = None,
-) -> dict[str, Recording]:
-    """All subjects from the same starts; episode i depends on (`seed`, i) alone.
-
-    Args:
-        subjects: By name.
-        episodes: Of each subject.
-        seconds: Length of an episode, [s].
-        seed: Of starts and commands.
-        envs: Bodies at once, at most.
-        progress: Called with finished episodes.
-    """
-    found = {}
-    for name, subject in subjects.items():
-        calm = undisturbed(subject.config, seconds)
-        finished = None if progress is None else partial(progress, name)
-        found[name] = recorded(
-            subject, calm, episodes, seed=seed, envs=envs, progress=finished
-        )
     return found
 
 
 def recorded(
     subject: LocomotionSubject,
-    config: LocomotionConfig,
     episodes: int,
     *,
+    seconds: float = SECONDS,
+    settings: Mapping[str, Any] | None = None,
     variants: Sequence[Variant] = (NOMINAL,),
-    seed: int,
-    envs: int,
-    progress: Callable[[int], None] | None = None,
+    seed: int = 0,
+    envs: int = NUM_ENVS,
+    progress: Callable[[int], None] = lambda count: None,
 ) -> Recording:
-    """Episodes of `subject` under the settings `config`, divided among `variants`.
+    """Undisturbed episodes of `subject`; episode i depends on (`seed`, i) alone.
 
     Args:
         subject: Agent to evaluate.
-        config: Settings of the episodes.
-        episodes: Episodes played.
+        episodes: Episodes played, divided among `variants`.
+        seconds: Length of an episode, [s].
+        settings: Settings of the environment that differ.
         variants: Bodies and worlds; episode i is that of variant i modulo their number.
         seed: Of starts and commands.
         envs: Bodies at once, at most.
         progress: Called with finished episodes.
     """
+    config = undisturbed(subject.config, seconds)
+    config = config.override("environment", **(settings or {}))
     parts = []
     for mode, chunk in shares(subject, seed, episodes, envs):
         for k, variant in enumerate(variants):
@@ -208,8 +170,7 @@ def recorded(
             batch = bodies(subject, config, seeds, mode, variant)
             parts.append(play(batch, subject, config.environment.max_episode_steps))
             batch.close()
-            if progress is not None:
-                progress(len(seeds))
+            progress(len(seeds))
     return joined(parts)
 
 
@@ -220,8 +181,6 @@ def shares(
 
     Episode i plays mode i modulo the number of modes.
     """
-    if episodes < 1 or envs < 1:
-        raise ConfigError("an evaluation needs at least one episode and one body")
     seeds = [_SEED_STRIDE * seed + i for i in range(episodes)]
     modes = len(subject.references)
     for mode in range(modes):
@@ -233,7 +192,7 @@ def shares(
 def episode_numbers(
     subject: LocomotionSubject, seed: int, episodes: int, envs: int
 ) -> list[int]:
-    """Return the number of the episode of each body of a recording of `evaluate`."""
+    """Return the number of the episode of each body of a recording."""
     chunks = shares(subject, seed, episodes, envs)
     return [value - _SEED_STRIDE * seed for _, seeds in chunks for value in seeds]
 

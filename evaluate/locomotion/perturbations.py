@@ -18,11 +18,7 @@ from ambulo.configs.variation import VariationConfig
 from ambulo.envs.characters.character import Character
 from ambulo.envs.simulation.terrain import RAMP, Course
 from ambulo.envs.simulation.variants import NOMINAL, Variant, drawn_variants
-from ambulo.evaluate.locomotion.evaluation import (
-    LocomotionSubject,
-    recorded,
-    undisturbed,
-)
+from ambulo.evaluate.locomotion.evaluation import LocomotionSubject, recorded
 from ambulo.evaluate.locomotion.scores import LocomotionScores, score
 from ambulo.evaluate.shared.choices import chosen
 
@@ -186,34 +182,18 @@ def perturbed(
     seconds: float = LONGEST,
     seed: int,
     envs: int,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda count: None,
 ) -> LocomotionScores | None:
     """Scores of `subject` under a perturbation; None where it cannot have it.
 
-    The episodes begin as those of `evaluate` with the same seed do, but where starts or
-    ground are perturbed.
-
-    Args:
-        subject: Agent to perturb.
-        perturbation: What differs.
-        episodes: Episodes played.
-        seconds: Length of an episode, [s].
-        seed: Of starts and commands.
-        envs: Bodies at once, at most.
-        progress: Called with finished episodes.
+    The episodes begin as undisturbed ones of the same seed do, but where starts or ground
+    are perturbed; see `recorded`.
     """
     if perturbation.missing:
-        if progress is not None:
-            progress(episodes)
+        progress(episodes)
         return None
-    config = undisturbed(subject.config, seconds)
     recording = recorded(
-        subject,
-        config.override("environment", **perturbation.settings),
-        episodes,
-        variants=perturbation.variants,
-        seed=seed,
-        envs=envs,
-        progress=progress,
-    )
+        subject, episodes, seconds=seconds, settings=perturbation.settings,
+        variants=perturbation.variants, seed=seed, envs=envs, progress=progress,
+    )  # fmt: skip
     return score(recording, seed)

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from ambulo.configs.errors import ConfigError
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
@@ -23,6 +22,7 @@ from ambulo.evaluate.locomotion.evaluation import (
     shares,
     undisturbed,
 )
+from ambulo.evaluate.shared.choices import chosen_numbers
 from ambulo.evaluate.shared.intervals import wilson_interval
 
 IMPULSES = (0.0, 15.0, 30.0, 45.0, 60.0, 75.0, 90.0)
@@ -102,19 +102,11 @@ def chosen_impulses(text: str | None) -> tuple[float, ...]:
     """Return the impulses in `--impulses`, ascending, [N s]; none for None.
 
     Raises:
-        ConfigError: Something else than numbers from 0 to `LARGEST` with commas between.
+        ConfigError: See `chosen_numbers`.
     """
     if text is None:
         return ()
-    try:
-        values = sorted({float(part) for part in text.split(",")})
-    except ValueError:
-        values = []
-    if not all(0.0 <= value <= LARGEST for value in values or [math.nan]):
-        raise ConfigError(
-            f"--impulses {text}: must be numbers from 0 to {LARGEST:g} with commas between"
-        )
-    return tuple(values)
+    return tuple(sorted(set(chosen_numbers("--impulses", text, LARGEST))))
 
 
 def push_recovery(
@@ -125,7 +117,7 @@ def push_recovery(
     hopeless: float = HOPELESS,
     seed: int = 0,
     envs: int = 64,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda count: None,
 ) -> PushRecovery:
     """Push the bodies of `subject`; the same pushes for all subjects.
 
@@ -138,9 +130,6 @@ def push_recovery(
         envs: Bodies at once, at most.
         progress: Called with finished episodes, including skipped impulses.
     """
-    tried = [float(impulse) for impulse in impulses]
-    if not tried or tried != sorted(tried) or tried[0] < 0.0:
-        raise ConfigError("impulses must be ascending and not negative")
     seconds = FIRST + SPREAD + DURATION + AFTER
     config = undisturbed(subject.config, seconds)
     steps = config.environment.max_episode_steps
@@ -153,7 +142,7 @@ def push_recovery(
     survival: list[float] = []
     interval: list[tuple[float, float]] = []
     mass, scale = 0.0, 1.0
-    for impulse in tried:
+    for impulse in impulses:
         stood = []
         for mode, seeds in shares(subject, seed, episodes, envs):
             batch = bodies(subject, config, seeds, mode)
@@ -162,17 +151,15 @@ def push_recovery(
             prepare = _Pusher(impulse, seeds)
             stood.append(play(batch, subject, steps, prepare=prepare).survived)
             batch.close()
-            if progress is not None:
-                progress(len(seeds))
+            progress(len(seeds))
         on_feet = np.concatenate(stood).astype(np.float64)
         survival.append(float(on_feet.mean()))
         interval.append(wilson_interval(int(on_feet.sum()), len(on_feet)))
         if survival[-1] < hopeless:
-            if progress is not None:
-                progress(episodes * (len(tried) - len(survival)))
+            progress(episodes * (len(impulses) - len(survival)))
             break
     return PushRecovery(
-        tuple(tried[: len(survival)]), tuple(survival), tuple(interval), episodes, mass,
+        tuple(impulses[: len(survival)]), tuple(survival), tuple(interval), episodes, mass,
         scale,
     )  # fmt: skip
 

@@ -23,7 +23,9 @@ from ambulo.evaluate.motion.metrics import (
 from ambulo.evaluate.motion.windows import (
     BodyPoses,
     EvalClip,
+    EvalData,
     Heading,
+    WindowPlan,
     Windows,
     cut_windows,
     differences,
@@ -108,40 +110,6 @@ def constant_velocity_xyz(past: BodyPoses, steps: int, fps: float) -> Forecast:
         return points[:, -1:] + ahead * (points[:, -1:] - points[:, -2:-1])
 
     return Forecast(extended(past.world), extended(past.local))
-
-
-@dataclass(frozen=True)
-class BaselineFit:
-    """Clips that baselines are fitted on, and the windows that they will be used for."""
-
-    train: Sequence[EvalClip]
-    """Fitted on."""
-    validation: Sequence[EvalClip]
-    """Strengths are chosen on these."""
-    history: int
-    """States that a predictor is given."""
-    steps: int
-    """Frames to predict."""
-    fps: float
-    """Frame rate of the clips, [Hz]."""
-    stride: int = 5
-    """Frames between the starts of windows."""
-
-    def windows(self, clips: Sequence[EvalClip]) -> Iterator[Windows]:
-        """The windows of each clip that is long enough, clip after clip."""
-        for clip in clips:
-            if len(clip.positions) > self.history + self.steps:
-                yield self._cut([clip], None)
-
-    def some(self, limit: int) -> Windows:
-        """At most `limit` training windows; `MotionError` when no clip is long enough."""
-        return self._cut(self.train, limit)
-
-    def _cut(self, clips: Sequence[EvalClip], limit: int | None) -> Windows:
-        return cut_windows(
-            clips, history=self.history, steps=self.steps, fps=self.fps,
-            stride=self.stride, limit=limit,
-        )  # fmt: skip
 
 
 def fit_damping(some: Windows) -> float:
@@ -346,11 +314,13 @@ class Baselines:
 
 
 def fit_baselines(
-    fitting: BaselineFit,
-    damping: float | None = None,
+    data: EvalData,
+    plan: WindowPlan,
+    steps: int,
     names: Collection[str] = BASELINES,
+    damping: float | None = None,
 ) -> Baselines:
-    """All baselines, or those of `SIMPLE` alone where no other one is in `names`.
+    """All baselines for `steps` frames, or those of `SIMPLE` alone if no other is in `names`.
 
     `damping` of an earlier fit is used instead of a new one. `MotionError` when no training
     clip is long enough.
@@ -362,11 +332,17 @@ def fit_baselines(
     }
     if set(names) <= set(SIMPLE):
         return Baselines(simple, {})
-    some = fitting.some(DAMPING_WINDOWS)
+
+    def windows(clips: Sequence[EvalClip]) -> Iterator[Windows]:
+        for clip in clips:
+            if len(clip.positions) > plan.history + steps:
+                yield cut_windows([clip], plan, steps)
+
+    some = cut_windows(data.train, plan, steps, limit=DAMPING_WINDOWS)
     chosen = fit_damping(some) if damping is None else damping
     pose, local, world = fit_ridges(
-        fitting.windows(fitting.train),
-        fitting.windows(fitting.validation),
+        windows(data.train),
+        windows(data.validation),
         (POSE.pairs, LOCAL.pairs, WORLD.pairs),
     )
     return Baselines(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from ambulo.common.console import bars
 from ambulo.common.paths import resolve_path
 from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.evaluate.motion.baselines import SIMPLE
-from ambulo.evaluate.motion.evaluation import EvalData, WindowPlan, evaluate
+from ambulo.evaluate.motion.evaluation import evaluate
 from ambulo.evaluate.motion.metrics import HORIZONS_MS
 from ambulo.evaluate.motion.pictures import FILMS, MotionPictures
 from ambulo.evaluate.motion.results import (
@@ -24,7 +24,7 @@ from ambulo.evaluate.motion.results import (
     details,
     window_rows,
 )
-from ambulo.evaluate.motion.windows import EvalClip
+from ambulo.evaluate.motion.windows import EvalClip, EvalData, WindowPlan
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest
 from ambulo.motion import human23
 from ambulo.motion.datasets.clips import Clip
@@ -50,7 +50,7 @@ WALKS = "generated walks"
 def run(request: EvalRequest) -> EvalOutcome:
     """Predict the same windows with the network and the baselines."""
     args, file = request.args, request.file
-    horizons = _checked(args)
+    horizons = _horizons(args.horizons)
     network = None if file is None else _network(file, args.device)
     plan = plan_of(network, horizons, args)
     split = _split(request)
@@ -202,17 +202,12 @@ def _prepared(clips: Sequence[Clip], fps: float, label: str) -> Iterator[EvalCli
             yield EvalClip(clip.name, clip.activity, poses)
 
 
-def _checked(args: Any) -> tuple[int, ...]:
-    """Return the horizons, [ms]; check the other flags too."""
-    for flag, value in (("--num_frames", args.num_frames), ("--stride", args.stride)):
-        if value is not None and value < 1:
-            raise ConfigError(f"{flag} {value}: must be at least 1")
-    return HORIZONS_MS if args.horizons is None else _horizons(args.horizons.split(","))
-
-
-def _horizons(texts: Iterable[str]) -> tuple[int, ...]:
+def _horizons(texts: str | None) -> tuple[int, ...]:
+    """Return the horizons, [ms]."""
+    if texts is None:
+        return HORIZONS_MS
     horizons = set()
-    for text in texts:
+    for text in texts.split(","):
         if not text.strip().isdecimal() or not 1 <= int(text) <= MAX_HORIZON_MS:
             raise ConfigError(
                 f"--horizons: {text.strip()!r} is no time in ms from 1 to {MAX_HORIZON_MS}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,24 +12,22 @@ from numpy.typing import NDArray
 from ambulo.configs.errors import MotionError
 from ambulo.evaluate.motion.baselines import (
     BASELINES,
-    BaselineFit,
-    Baselines,
     Forecast,
     Predictor,
     fit_baselines,
     forecast_of,
 )
-from ambulo.evaluate.motion.metrics import GROWTH_STEPS, horizon_frames
+from ambulo.evaluate.motion.metrics import GROWTH_STEPS
 from ambulo.evaluate.motion.scores import (
     MethodScores,
-    Setting,
     growth_of,
     paired_differences,
     score_method,
 )
 from ambulo.evaluate.motion.windows import (
     BodyPoses,
-    EvalClip,
+    EvalData,
+    WindowPlan,
     Windows,
     causal_states,
     cut_windows,
@@ -44,66 +42,6 @@ LONG_STEPS = max(GROWTH_STEPS)
 """Frames over which the growth of errors is measured."""
 BATCH = 256
 """Windows that the network predicts at once."""
-
-
-@dataclass(frozen=True)
-class WindowPlan:
-    """Past and future frames of a prediction."""
-
-    history: int
-    """States that are given."""
-    fps: float
-    """[Hz]."""
-    horizons: tuple[int, ...]
-    """[ms]."""
-    stride: int
-    """Frames between the starts of windows."""
-    limit: int | None
-    """Most windows."""
-    seed: int
-    """Seed of windows and intervals."""
-
-    @property
-    def steps(self) -> int:
-        """Frames to the furthest horizon."""
-        return max(horizon_frames(self.horizons, self.fps))
-
-    def windows(self, clips: Sequence[EvalClip], steps: int) -> Windows:
-        """The windows that are judged."""
-        return cut_windows(
-            clips, history=self.history, steps=steps, fps=self.fps, stride=self.stride,
-            limit=self.limit, seed=self.seed,
-        )  # fmt: skip
-
-    def baselines(
-        self,
-        data: EvalData,
-        steps: int,
-        names: Collection[str],
-        damping: float | None = None,
-    ) -> Baselines:
-        """Baselines fitted for that many frames, as far as `names` need it."""
-        fitting = BaselineFit(
-            data.train, data.validation, self.history, steps, self.fps, self.stride
-        )
-        return fit_baselines(fitting, damping, names)
-
-
-@dataclass(frozen=True)
-class EvalData:
-    """Clips as arrays."""
-
-    judged: list[EvalClip]
-    """Clips that are scored."""
-    train: list[EvalClip]
-    """Clips that baselines are fitted to."""
-    validation: list[EvalClip]
-    """Clips that the strength of baselines is chosen on."""
-
-    def has_windows(self, length: int) -> bool:
-        """Whether every part that is used has a clip of `length` frames."""
-        parts = [self.judged, *filter(None, (self.train, self.validation))]
-        return all(any(len(c.positions) >= length for c in part) for part in parts)
 
 
 @dataclass(frozen=True)
@@ -135,22 +73,22 @@ def evaluate(
     baselines: Collection[str] = BASELINES,
 ) -> MotionEvaluation:
     """Score all methods on the same windows; growth where clips are long enough."""
-    windows = plan.windows(data.judged, plan.steps)
-    fitted = plan.baselines(data, plan.steps, baselines)
+    drawn = {"limit": plan.limit, "seed": plan.seed}
+    windows = cut_windows(data.judged, plan, plan.steps, **drawn)
+    fitted = fit_baselines(data, plan, plan.steps, baselines)
     known = plan.history + 1
     long, growing = None, fitted
     if data.has_windows(known + LONG_STEPS):
-        long = plan.windows(data.judged, LONG_STEPS)
+        long = cut_windows(data.judged, plan, LONG_STEPS, **drawn)
         if plan.steps < LONG_STEPS:
             damping = fitted.fitted.get("damping")
-            growing = plan.baselines(data, LONG_STEPS, baselines, damping)
+            growing = fit_baselines(data, plan, LONG_STEPS, baselines, damping)
     methods = _with_model(fitted.predictors, baselines, network, device)
     long_methods = _with_model(growing.predictors, baselines, network, device)
-    setting = Setting(plan.horizons, plan.seed)
     scores, errors = {}, {}
     for name, predictor in methods.items():
         growth = None if long is None else growth_of(long_methods[name], long)
-        scores[name], errors[name] = score_method(predictor, windows, setting, growth)
+        scores[name], errors[name] = score_method(predictor, windows, plan, growth)
     differences = {
         name: dict(
             zip(

@@ -23,7 +23,7 @@ from ambulo.evaluate.motion.metrics import (
     r_squared,
     spectrum_features,
 )
-from ambulo.evaluate.motion.windows import FOOT_ROWS, Heading, Windows, body
+from ambulo.evaluate.motion.windows import FOOT_ROWS, Heading, WindowPlan, Windows, body
 from ambulo.evaluate.shared.intervals import clip_interval, clip_intervals
 from ambulo.evaluate.shared.result import AgentMetrics, Metric, metric, unit_of
 from ambulo.motion import human23
@@ -85,20 +85,10 @@ class MethodScores:
         return {ms: metrics[name].number for ms, metrics in self.by_horizon.items()}
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Which horizons are reported, and the seed."""
-
-    horizons_ms: tuple[int, ...]
-    """Horizons of the errors, [ms]."""
-    seed: int
-    """Seed of the bootstrap."""
-
-
 def score_method(
     predictor: Predictor,
     windows: Windows,
-    setting: Setting,
+    plan: WindowPlan,
     growth: dict[str, Growth] | None = None,
 ) -> tuple[MethodScores, Floats]:
     """The scores of `predictor`, and its joint distances at each horizon.
@@ -106,7 +96,7 @@ def score_method(
     Args:
         predictor: The method.
         windows: With as many later frames as the furthest horizon has.
-        setting: Horizons and seed.
+        plan: Horizons and seed of the bootstrap.
         growth: From `growth_of`, on longer windows.
 
     Returns:
@@ -115,17 +105,17 @@ def score_method(
     found = predictor(windows.past, windows.steps, windows.fps)
     local = joint_distance_mm(found.local, windows.future.local)
     world = joint_distance_mm(found.world, windows.future.world)
-    frames = [k - 1 for k in horizon_frames(setting.horizons_ms, windows.fps)]
-    names = [str(ms) for ms in setting.horizons_ms]
+    frames = [k - 1 for k in horizon_frames(plan.horizons, windows.fps)]
+    names = [str(ms) for ms in plan.horizons]
     skate = skate_of(windows, found.world)
-    over_clips = partial(clip_intervals, clips=windows.clips, seed=setting.seed)
+    over_clips = partial(clip_intervals, clips=windows.clips, seed=plan.seed)
     errors = {"mpjpe_mm": local[:, frames], "mpjpe_world_mm": world[:, frames]}
     ends = {name: over_clips(values).tolist() for name, values in errors.items()}
     errors |= _angle_errors(found, windows, frames)
     scores = MethodScores(
         metrics={
             **_first_frame(found, windows, float(local[:, 0].mean())),
-            "npss": _spectrum_score(found, windows, setting.seed),
+            "npss": _spectrum_score(found, windows, plan.seed),
             "foot_skate_cm_s": metric(
                 float(skate.mean()), "cm/s", over_clips(skate)[0].tolist()
             ),
@@ -154,9 +144,9 @@ def growth_of(predictor: Predictor, windows: Windows) -> dict[str, Growth]:
         "mpjpe_mm": joint_distance_mm(found.local, windows.future.local).mean(axis=0),
         "mpjpe_world_mm": joint_distance_mm(found.world, windows.future.world).mean(0),
     }
-    gaps = state_gaps(found, windows)
-    if gaps is not None:
-        squares = (gaps[0] ** 2).mean(axis=(0, 2))
+    states = states_inside(found, windows)
+    if states is not None:
+        squares = ((states[0] - states[2]) ** 2).mean(axis=(0, 2))
         curves["position_mse"] = squares
         curves["position_rmse"] = np.sqrt(squares)
     steps = [k for k in GROWTH_STEPS if k <= windows.steps]
@@ -187,23 +177,14 @@ def skate_of(windows: Windows, world: Floats) -> Floats:
     return foot_skate_cm_s(joined[:, :, FOOT_ROWS], windows.ground, windows.fps)
 
 
-def state_gaps(found: Forecast, windows: Windows) -> tuple[Floats, Floats] | None:
-    """Errors of positions and velocities, two (B, F, 56), in the ground frame.
+def states_inside(
+    found: Forecast, windows: Windows
+) -> tuple[Floats, Floats, Floats, Floats] | None:
+    """Predicted and true positions and velocities (B, F, 56) each, in the ground frame.
 
     Of the two rotation vectors that mean one rotation the one nearer to the truth is
     taken. None without poses.
     """
-    states = _states_inside(found, windows)
-    if states is None:
-        return None
-    positions, velocities, true_positions, true_velocities = states
-    return positions - true_positions, velocities - true_velocities
-
-
-def _states_inside(
-    found: Forecast, windows: Windows
-) -> tuple[Floats, Floats, Floats, Floats] | None:
-    """Predicted and true positions and velocities in the ground frame."""
     if found.poses is None or found.velocities is None:
         return None
     last = windows.past.positions[:, -1]
@@ -245,7 +226,7 @@ def _first_frame(
     """Errors of the first predicted frame, whose joint distance is `mpjpe_mm`."""
     values: dict[str, float | None] = dict.fromkeys(FIRST_FRAME)
     values["single_step_mpjpe_mm"] = mpjpe_mm
-    states = _states_inside(found, windows)
+    states = states_inside(found, windows)
     if states is not None:
         positions, velocities, true, true_velocities = (part[:, 0] for part in states)
         both = np.concatenate([positions, velocities], axis=-1)

@@ -16,6 +16,7 @@ from scipy.ndimage import percentile_filter
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import MotionError
+from ambulo.evaluate.motion.metrics import horizon_frames
 from ambulo.motion import human23
 from ambulo.motion.contacts import GROUND_PERCENTILE, GROUND_SECONDS
 from ambulo.motion.kinematics import forward_kinematics
@@ -95,6 +96,46 @@ class EvalClip:
     """Shape (T, 56)."""
 
 
+@dataclass(frozen=True)
+class EvalData:
+    """Clips as arrays."""
+
+    judged: list[EvalClip]
+    """Clips that are scored."""
+    train: list[EvalClip]
+    """Clips that baselines are fitted to."""
+    validation: list[EvalClip]
+    """Clips that the strength of baselines is chosen on."""
+
+    def has_windows(self, length: int) -> bool:
+        """Whether every part that is used has a clip of `length` frames."""
+        parts = [self.judged, *filter(None, (self.train, self.validation))]
+        return all(any(len(c.positions) >= length for c in part) for part in parts)
+
+
+@dataclass(frozen=True)
+class WindowPlan:
+    """Windows that are judged, and what is reported of them."""
+
+    history: int
+    """States that a predictor is given; a window knows one frame more."""
+    fps: float
+    """Frames a second of all clips, [Hz]."""
+    horizons: tuple[int, ...]
+    """Horizons of the errors, [ms]."""
+    stride: int = 5
+    """Frames between the starts of windows of a clip."""
+    limit: int | None = None
+    """Most windows; None for all."""
+    seed: int = 0
+    """Seed of windows and intervals."""
+
+    @property
+    def steps(self) -> int:
+        """Frames to the furthest horizon."""
+        return max(horizon_frames(self.horizons, self.fps))
+
+
 @dataclass(frozen=True, eq=False)
 class Windows:
     """B windows of H known frames and the F that came after them."""
@@ -139,33 +180,22 @@ class Windows:
 
 def cut_windows(
     clips: Sequence[EvalClip],
-    *,
-    history: int,
+    plan: WindowPlan,
     steps: int,
-    fps: float,
-    stride: int = 5,
+    *,
     limit: int | None = None,
     seed: int = 0,
 ) -> Windows:
-    """All windows that start every `stride` frames, or `limit` of them drawn with `seed`.
+    """All windows of `plan` with `steps` frames to predict, or `limit` drawn with `seed`.
 
     Clips shorter than one window give none; `MotionError` when no clip is long enough.
-
-    Args:
-        clips: What to cut.
-        history: States that a predictor is given; a window knows one frame more.
-        steps: Frames to predict, F.
-        fps: Frames a second of all clips, [Hz].
-        stride: Frames between the starts of windows of a clip.
-        limit: Most windows; None for all.
-        seed: Of the draw.
     """
-    history += 1
+    history = plan.history + 1
     length = history + steps
     places = [
         (number, start)
         for number, clip in enumerate(clips)
-        for start in range(0, len(clip.positions) - length + 1, stride)
+        for start in range(0, len(clip.positions) - length + 1, plan.stride)
     ]
     if not places:
         longest = max((len(clip.positions) for clip in clips), default=0)
@@ -183,7 +213,7 @@ def cut_windows(
         starts = np.array([start for n, start in places if n == number])
         past.append(whole[starts[:, None] + np.arange(history)])
         future.append(whole[starts[:, None] + np.arange(history, length)])
-        level = standing_heights(whole.world[:, FOOT_ROWS, 2], fps)
+        level = standing_heights(whole.world[:, FOOT_ROWS, 2], plan.fps)
         ground.append(level[starts[:, None] + np.arange(history - 1, length)])
         rows.append(np.column_stack([np.full(len(starts), row), starts]))
     where = np.concatenate(rows)
@@ -195,7 +225,7 @@ def cut_windows(
         np.concatenate(ground),
         tuple(clips[number].name for number in used),
         tuple(clips[number].activity for number in used),
-        fps,
+        plan.fps,
     )
 
 

@@ -109,7 +109,7 @@ def compare(test: Playtest, other: Playtest) -> Comparison:
     paired = differences(
         {name: values[ours] for name, values in test.values.items()},
         {name: values[theirs] for name, values in other.values.items()},
-        test.settings.seed,
+        test.flags.seed,
     )
     return Comparison(test, other, len(ours), paired)
 

@@ -18,6 +18,7 @@ from ambulo.envs.vr.levels.scene_level import SceneLevel
 from ambulo.envs.vr.planners.planners import PLANNERS
 from ambulo.envs.vr.survey.movers import played_level
 from ambulo.envs.vr.task.bank import GOALS, LevelBank, Start
+from ambulo.evaluate.playtest.flags import PlaytestFlags
 from ambulo.evaluate.playtest.journeys import Ground, Journey
 from ambulo.evaluate.vr.evaluation import run_episodes
 from ambulo.evaluate.vr.scores import EpisodeRecord
@@ -65,28 +66,19 @@ class Walker:
         return self.name == "oracle" or memory in PLANNED
 
 
-def make_walker(
-    name: str,
-    seed: int,
-    *,
-    eye_height: float | None = None,
-    trust_pickle: bool = False,
-) -> Walker:
-    """The planner `name`, or the agent in the model `name`.
-
-    Its body is scaled to `eye_height`, [m]; None: its own.
+def make_walker(flags: PlaytestFlags) -> Walker:
+    """The planner `flags.agent`, or the agent in that model, with `flags.eye_height`.
 
     Raises:
         ConfigError: a planner that never walks, an agent with other tasks, or one that cannot
-            have this `eye_height`.
+            have this eye height.
         ModelFileError: no such model, or one of another kind.
     """
+    name, eyes = flags.agent, flags.eye_height
     if name in PLANNERS:
         if name == "stand":
             raise ConfigError("--agent stand: never walks")
-        return Walker(
-            name, planner_subject(name, _settings(NavigationConfig(), eye_height))
-        )
+        return Walker(name, planner_subject(name, _settings(NavigationConfig(), eyes)))
     try:
         file = find_model(name)
     except ModelFileError as error:
@@ -98,13 +90,12 @@ def make_walker(
         ) from error
     from ambulo.policies.agents.navigation import load_agent
 
-    agent = load_agent(file, trust_pickle=trust_pickle)
+    agent = load_agent(file, trust_pickle=flags.trust_pickle)
     if agent.config.environment.tasks != ("navigate",):
         tasks = ", ".join(agent.config.environment.tasks)
         raise ConfigError(f"--agent {name}: its tasks are {tasks}, not navigate")
-    return Walker(
-        name, agent_subject(agent, _settings(agent.config, eye_height), seed=seed)
-    )
+    subject = agent_subject(agent, _settings(agent.config, eyes), seed=flags.seed)
+    return Walker(name, subject)
 
 
 def _settings(config: NavigationConfig, eyes: float | None) -> NavigationConfig:
@@ -127,10 +118,7 @@ def walk(
     walker: Walker,
     ground: Ground,
     journeys: Sequence[Journey],
-    *,
-    seed: int,
-    num_envs: int,
-    seconds: float | None = None,
+    flags: PlaytestFlags,
     progress: Callable[[int], None] | None = None,
 ) -> list[EpisodeRecord]:
     """Return one episode per journey.
@@ -139,13 +127,11 @@ def walk(
         walker: the agent.
         ground: of the level.
         journeys: where to.
-        seed: of everything random.
-        num_envs: agents that walk at once, at most.
-        seconds: time for each journey, [s]; default: by the longest one.
+        flags: seed, agents at once, and time for each journey, if not by the longest one.
         progress: called with the number of journeys that have just ended.
     """
     spec = walker.spec
-    limit = seconds or time_limit(ground, journeys, spec.max_speed)
+    limit = flags.seconds or time_limit(ground, journeys, spec.max_speed)
     config = walker.subject.config.override(
         "environment", max_episode_steps=max(1, round(limit / spec.decision_dt))
     )
@@ -154,7 +140,7 @@ def walk(
     for first in range(0, len(journeys), chunk):
         part = journeys[first : first + chunk]
         bank = LevelBank(
-            [_level_of(ground, part)], np.random.default_rng([seed, 14, first]),
+            [_level_of(ground, part)], np.random.default_rng([flags.seed, 14, first]),
             resolution=ground.grid.resolution,
         )  # fmt: skip
         starts = [
@@ -162,8 +148,8 @@ def walk(
             for k, j in enumerate(part)
         ]
         played = run_episodes(
-            walker.subject.make(min(num_envs, len(starts))), config, bank, starts,
-            num_envs=num_envs, seed=seed, first=first, progress=progress,
+            walker.subject.make(min(flags.num_envs, len(starts))), config, bank, starts,
+            num_envs=flags.num_envs, seed=flags.seed, first=first, progress=progress,
         )  # fmt: skip
         records += played.episodes
     return records

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.playtest import Limits
 from ambulo.envs.vr.levels.layers import CLEARANCE
 from ambulo.envs.vr.survey.floor import Area, Floor
 from ambulo.envs.vr.survey.movers import waited_for
@@ -97,16 +96,16 @@ def access_rows(floor: Floor) -> list[tuple[str, str]]:
     return rows
 
 
-def find_problems(test: Playtest, limits: Limits) -> list[Problem]:
+def find_problems(test: Playtest) -> list[Problem]:
     """Return the problems of a level, those that fail it first."""
-    counted = serious_spots(test)
+    counted, limits = serious_spots(test), test.flags
     sealed = len(test.floor.sealed()) + test.floor.unlisted > limits.max_sealed
     found = [
         *(_area_problem(area, test.floor, sealed) for area in test.floor.areas),
         *_unlisted_problem(test, sealed),
         *(_place_problem(key, test) for key in test.unreachable),
-        *_success_problem(test, limits),
-        *_coverage_problem(test, limits),
+        *_success_problem(test),
+        *_coverage_problem(test),
         *_fall_problem(test),
         *(
             _spot_problem(
@@ -236,9 +235,9 @@ def _place_problem(key: str, test: Playtest) -> Problem:
     )  # fmt: skip
 
 
-def _success_problem(test: Playtest, limits: Limits) -> list[Problem]:
+def _success_problem(test: Playtest) -> list[Problem]:
     """Too few journeys that reach their goal."""
-    if test.success_rate >= limits.min_success:
+    if test.success_rate >= test.flags.min_success:
         return []
     hits, count = round(test.values["success_rate"].sum()), len(test.records)
     low, high = wilson_interval(int(hits), count)
@@ -247,7 +246,7 @@ def _success_problem(test: Playtest, limits: Limits) -> list[Problem]:
             "success", True,
             f"Only {hits} of {count} journeys ({100 * test.success_rate:.0f} %, 95 % "
             f"interval {100 * low:.0f} to {100 * high:.0f} %) reached their goal; "
-            f"{100 * limits.min_success:.0f} % are required.",
+            f"{100 * test.flags.min_success:.0f} % are required.",
             "Look at the stuck spots below. Play-test again with --agent oracle, which "
             "knows the level: places that stop it too are faults of the level, others "
             "are hard to read at first sight.",
@@ -255,15 +254,15 @@ def _success_problem(test: Playtest, limits: Limits) -> list[Problem]:
     ]  # fmt: skip
 
 
-def _coverage_problem(test: Playtest, limits: Limits) -> list[Problem]:
+def _coverage_problem(test: Playtest) -> list[Problem]:
     """Too little floor that agents came near to."""
-    if test.coverage >= limits.min_coverage:
+    if test.coverage >= test.flags.min_coverage:
         return []
     return [
         Problem(
             "coverage", True,
             f"Agents came near to {100 * test.coverage:.0f} % of the reachable floor; "
-            f"{100 * limits.min_coverage:.0f} % are required.",
+            f"{100 * test.flags.min_coverage:.0f} % are required.",
             "Look at the coverage map. Use more agents, or --journeys random if the "
             "level has a start and a goal of its own.",
         )

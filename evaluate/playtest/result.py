@@ -9,18 +9,17 @@ from functools import cached_property
 import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
-from ambulo.configs.playtest import MIN_AREA
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.levels.layer_field_kernels import SAME_FLOOR
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.survey.bodies import judged_bodies
 from ambulo.envs.vr.survey.floor import Floor
 from ambulo.envs.vr.survey.survey import survey
+from ambulo.evaluate.playtest.flags import PlaytestFlags
 from ambulo.evaluate.playtest.heatmaps import HeatMap, covered_cells, heat_maps
 from ambulo.evaluate.playtest.journeys import (
     Ground,
     Journey,
-    Plan,
     draw_journeys,
     ground_of,
     own_places,
@@ -33,24 +32,6 @@ from ambulo.evaluate.shared.result import Metric, measured
 from ambulo.evaluate.vr.scores import EpisodeRecord
 
 
-@dataclass(frozen=True)
-class PlaytestSettings:
-    """How levels are play-tested."""
-
-    agents: int = 200
-    """Journeys in each level."""
-    seed: int = 0
-    """Seed of everything random."""
-    plan: Plan = "auto"
-    """Whether a level's own starts and goals are used."""
-    min_area: float = MIN_AREA
-    """Smaller unreachable parts are slivers, [m^2]."""
-    seconds: float | None = None
-    """Time for a journey; None: by the size of the level, [s]."""
-    num_envs: int = 64
-    """Agents that walk at once."""
-
-
 @dataclass(frozen=True, eq=False)
 class Playtest:
     """The play-test of one level."""
@@ -59,8 +40,8 @@ class Playtest:
     """Floor, its unreachable parts, and the ways on it."""
     walker: Walker
     """The agent."""
-    settings: PlaytestSettings
-    """Settings of its journeys."""
+    flags: PlaytestFlags
+    """Settings of its journeys, and limits of its faults."""
     journeys: list[Journey]
     """Where from and where to."""
     records: list[EpisodeRecord]
@@ -142,7 +123,7 @@ class Playtest:
     @cached_property
     def metrics(self) -> dict[str, Metric]:
         """Means with intervals."""
-        return measured(MEASURES, self.values, self.settings.seed)
+        return measured(MEASURES, self.values, self.flags.seed)
 
     @property
     def success_rate(self) -> float:
@@ -156,7 +137,7 @@ class Playtest:
         fixed = (level.start is not None or len(level.starts) > 0) and (
             level.goal is not None or len(level.goals) > 0
         )
-        return fixed and self.settings.plan == "auto"
+        return fixed and self.flags.journeys == "auto"
 
     def ideal_time(self, index: int) -> float:
         """Time of the shortest way of a journey at full speed, [s]."""
@@ -176,7 +157,7 @@ class Playtest:
 def playtest_level(
     level: Level,
     walker: Walker,
-    settings: PlaytestSettings,
+    flags: PlaytestFlags,
     *,
     box: Floats | None = None,
     scene: SceneSource | None = None,
@@ -187,7 +168,7 @@ def playtest_level(
     Args:
         level: flat or with heights, with or without people and things that move.
         walker: who walks.
-        settings: how.
+        flags: how.
         box: rectangle of random places, see `draw_journeys`.
         scene: that the level was made of.
         progress: called with the number of journeys that have just ended.
@@ -197,16 +178,13 @@ def playtest_level(
             be simulated.
     """
     bodies = judged_bodies(walker.spec.eye_height)
-    floor = survey(level, settings.min_area, bodies)
+    floor = survey(level, flags.min_area, bodies)
     ground = ground_of(floor, legs=walker.legs)
     journeys = draw_journeys(
-        ground, settings.agents, settings.seed, plan=settings.plan, box=box
+        ground, flags.agents, flags.seed, plan=flags.journeys, box=box
     )
-    records = walk(
-        walker, ground, journeys, seed=settings.seed, num_envs=settings.num_envs,
-        seconds=settings.seconds, progress=progress,
-    )  # fmt: skip
-    return Playtest(ground, walker, settings, journeys, records, scene)
+    records = walk(walker, ground, journeys, flags, progress)
+    return Playtest(ground, walker, flags, journeys, records, scene)
 
 
 def common_box(levels: Sequence[Level]) -> Floats:

@@ -18,26 +18,13 @@ from ambulo.envs.vr.levels.importing.convert import DEFAULT_MASK, Imported, conv
 from ambulo.envs.vr.levels.importing.raw import RawScene, read_scene
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import Mesh
+from ambulo.evaluate.playtest.flags import PlaytestFlags
 
 EXPORT_ENDING = ".ambulo_scene.json"
 """Files that the add-on's button "Export for Ambulo" writes."""
 NODE_REACH = 1.5
 """A node that is farther away is not named, [m]."""
 _ON = 0.05
-
-
-@dataclass(frozen=True)
-class SceneSettings:
-    """How scenes become levels."""
-
-    project: str | None = None
-    """Folder of the project; None: around the scene."""
-    engine: str | None = None
-    """The Godot program; None: the one that is installed."""
-    mask: int = DEFAULT_MASK
-    """Collision layers of floors and obstacles, a bit each."""
-    lenient: bool = False
-    """Go on when a script of the scene fails."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +115,7 @@ def is_scene(named: str) -> bool:
     return named.startswith("res://") or named.lower().endswith(endings)
 
 
-def read_level(named: str, settings: SceneSettings) -> tuple[Level, SceneSource]:
+def read_level(named: str, flags: PlaytestFlags) -> tuple[Level, SceneSource]:
     """The level that the scene `named` makes: a `res://` path, its file or its export.
 
     There need be no way from its start to its goal.
@@ -138,21 +125,24 @@ def read_level(named: str, settings: SceneSettings) -> tuple[Level, SceneSource]
         ConfigError: no such scene.
         LevelError: a node breaks a rule of levels.
     """
-    raw, path = _raw(named, settings)
+    raw, path = _raw(named, flags)
     name = Path(path).name.split(".")[0]
-    imported = converted(raw, name, mask=settings.mask, solvable=False)
+    mask = flags.obstacle_mask or DEFAULT_MASK
+    imported = converted(raw, name, mask=mask, solvable=False)
     return imported.level, SceneSource(path, imported)
 
 
-def _raw(named: str, settings: SceneSettings) -> tuple[RawScene, str]:
+def _raw(named: str, flags: PlaytestFlags) -> tuple[RawScene, str]:
     """The raw geometry of a scene, and its path."""
     if named.lower().endswith(EXPORT_ENDING):
         raw = read_scene(Path(named).expanduser())
         return raw, raw.scene or named
-    scene = find_scene(named, settings.project, flag="--godot-project")
+    scene = find_scene(named, flags.godot_project, flag="--godot-project")
     with tempfile.TemporaryDirectory(prefix="ambulo_playtest_") as folder:
         file = Path(folder) / "scene.json"
-        export_scene(scene, file, engine=settings.engine, lenient=settings.lenient)
+        export_scene(
+            scene, file, engine=flags.godot_bin, lenient=flags.ignore_script_errors
+        )
         try:
             return read_scene(file), scene.path
         except LevelError as error:

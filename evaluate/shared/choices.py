@@ -41,3 +41,20 @@ def chosen(
     for name in names:
         check_choice(flag, name, (*known, ALL, *([NONE] if none else [])), noun)
     return tuple(dict.fromkeys(names))
+
+
+def chosen_numbers(flag: str, text: str, most: float) -> list[float]:
+    """Return the numbers in `text`, with commas between.
+
+    Raises:
+        ConfigError: Something else, or numbers that are not from 0 to `most`.
+    """
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError:
+        values = [-1.0]
+    if not all(0.0 <= value <= most for value in values):
+        raise ConfigError(
+            f"{flag} {text}: must be numbers from 0 to {most:g} with commas between"
+        )
+    return values

@@ -100,13 +100,13 @@ class EvalOutcome:
 
 @contextmanager
 def episode_bars(
-    agents: Iterable[str], episodes: int
+    agents: Iterable[str], episodes: int, label: str = ""
 ) -> Iterator[Callable[[str, int], None]]:
-    """Show a progress bar for each agent on a terminal, else lines now and then.
+    """Show a progress bar for each agent, after a `label`; off a terminal lines now and then.
 
     Yields:
         Function that adds a number of finished episodes, or none, to those of an agent.
     """
     with bars(16, unit="episodes") as progress:
-        tasks = {name: progress.add_task(name, total=episodes) for name in agents}
+        tasks = {n: progress.add_task(f"{label}{n}", total=episodes) for n in agents}
         yield lambda name, count: progress.advance(tasks[name], count)

@@ -24,15 +24,20 @@ Cells = tuple[str, list[str], list[list[str]]]
 
 def print_tables(evaluation: ModelEvaluation, console: Console) -> None:
     """Print the scores of all agents with a legend, then every breakdown."""
-    title, heads, rows = main_cells(evaluation, wide=False)
-    print_cells(console, title, heads, rows)
-    for name, meaning in legend(evaluation, rows):
+
+    def show(title: str, heads: list[str], rows: list[list[str]]) -> None:
+        bold = [is_policy(row[0]) for row in rows]
+        print_rows(title, heads, rows, bold=bold, console=console)
+
+    main = main_cells(evaluation, wide=False)
+    show(*main)
+    for name, meaning in legend(evaluation, main[2]):
         console.print(
             f" {name}: {meaning}", soft_wrap=True, markup=False, highlight=False
         )
     console.print()
-    for title, heads, rows in breakdown_cells(evaluation, wide=False):
-        print_cells(console, title, heads, rows)
+    for cells in breakdown_cells(evaluation, wide=False):
+        show(*cells)
 
 
 def legend(
@@ -119,18 +124,3 @@ def _any_known(agents: Mapping[str, AgentMetrics], name: str) -> bool:
 
 def _unit(agents: Mapping[str, AgentMetrics], name: str) -> str:
     return next(m[name].unit for m in agents.values() if name in m)
-
-
-def print_cells(
-    console: Console,
-    title: str,
-    heads: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    words: bool = False,
-) -> None:
-    """Print a table, all columns but the first at the right unless they hold `words`."""
-    print_rows(
-        title, heads, rows, left=len(heads) if words else 1,
-        bold=[is_policy(row[0]) for row in rows], console=console,
-    )  # fmt: skip

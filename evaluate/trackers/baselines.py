@@ -1,9 +1,10 @@
-"""Baselines of body trackers: a body per sample, from the same samples."""
+"""What tracks bodies: a model and its baselines, a body per sample, from the same samples."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.solver import NeuralIKSolver
 from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import HEAD_ROW
+from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.rig_poses import rig_targets, turns_of_rig
 from ambulo.ik.trackers.shape import BodyShape, sized_skeleton
 from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.motion.kinematics import forward_kinematics, rest_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_conjugate, quat_from_yaw, quat_multiply, yaw_of
+from ambulo.motion.skeleton import Skeleton
 
 BASELINES = {
     "no_network": "refinement from a standing pose, up to 15 steps",
@@ -29,68 +32,89 @@ BASELINES = {
 
 Placed = tuple[Floats, Floats]
 """Position of the pelvis (3,), [m], and local rotations (23, 4)."""
-Track = Callable[[TrackerSample, float], Placed]
-"""Makes a pose of a sample and the time since the last one, [s]."""
 
 
-def tracked_by(tracker: BodyTracker) -> Track:
-    """Return the poses of a body tracker."""
+class Track(Protocol):
+    """Makes a pose of each sample of a player."""
 
-    def track(sample: TrackerSample, dt: float) -> Placed:
-        frame = tracker.step(sample, dt)
-        return frame.root.copy(), frame.rotations.copy()
-
-    return track
-
-
-def baseline(name: str, shape: BodyShape) -> Track:
-    """Return the poses of the baseline `name` for a player of this `shape`."""
-    if name == "standing":
-        return _Standing(shape)
-    return _Solved(shape)
-
-
-def as_motion(
-    track: Track, samples: list[TrackerSample], fps: float, shape: BodyShape
-) -> Motion:
-    """Return the poses of all samples as a motion."""
-    poses = [track(sample, 1.0 / fps) for sample in samples]
-    roots, rotations = (np.array(part) for part in zip(*poses, strict=True))
-    return Motion(sized_skeleton(shape), fps, roots, rotations)
-
-
-@dataclass
-class _Standing:
-    """A body at rest, turned as the head is."""
-
-    shape: BodyShape
+    @property
+    def skeleton(self) -> Skeleton:
+        """The player's body."""
+        ...
 
     def __call__(self, sample: TrackerSample, dt: float) -> Placed:
-        skeleton = sized_skeleton(self.shape)
-        rotations = np.zeros((len(skeleton), 4))
+        """Return the pose of a sample, `dt` after the last one, [s]."""
+        ...
+
+
+def tracked(
+    track: Track, samples: Iterable[TrackerSample], fps: float
+) -> tuple[Motion, Floats]:
+    """Return the poses of all samples as a motion, and the time of each step, [s]."""
+    poses, times = [], []
+    for sample in samples:
+        began = time.perf_counter()
+        poses.append(track(sample, 1.0 / fps))
+        times.append(time.perf_counter() - began)
+    roots, rotations = (np.array(part) for part in zip(*poses, strict=True))
+    return Motion(track.skeleton, fps, roots, rotations), np.array(times)
+
+
+class PolicyTrack:
+    """Poses of a body tracker, for a player whose proportions are known or not."""
+
+    def __init__(
+        self, network: TrackerNetwork, shape: BodyShape, *, known: bool = True
+    ) -> None:
+        """Prepare a player of this `shape`."""
+        self._body = BodyTracker(network, shape if known else None)
+        self._known = sized_skeleton(shape) if known else None
+
+    @property
+    def skeleton(self) -> Skeleton:
+        """The player's body, as far as known."""
+        return self._known or self._body.skeleton
+
+    def __call__(self, sample: TrackerSample, dt: float) -> Placed:
+        """Return the pose of a sample."""
+        frame = self._body.step(sample, dt)
+        return frame.root.copy(), frame.rotations.copy()
+
+
+class StandingTrack:
+    """A body at rest, turned as the head is."""
+
+    def __init__(self, shape: BodyShape) -> None:
+        """Prepare a player of this `shape`."""
+        self.skeleton = sized_skeleton(shape)
+
+    def __call__(self, sample: TrackerSample, dt: float) -> Placed:
+        """Return the pose of a sample."""
+        rotations = np.zeros((len(self.skeleton), 4))
         rotations[:, 0] = 1.0
-        yaw = yaw_of(sample.rotations[HEAD_ROW])
-        rotations[0] = quat_from_yaw(yaw)
+        rotations[0] = quat_from_yaw(yaw_of(sample.rotations[HEAD_ROW]))
         root = sample.positions[HEAD_ROW].copy()
-        root[2] = rest_kinematics(skeleton)[0][0, 2]
+        root[2] = rest_kinematics(self.skeleton)[0][0, 2]
         return root, rotations
 
 
-class _Solved:
+class SolvedTrack:
     """Poses of the solver on `ik23`, put on the player's body under the head."""
 
     def __init__(self, shape: BodyShape) -> None:
+        """Prepare a player of this `shape`."""
         self._rig, self._shape = load_rig("ik23"), shape
-        self._skeleton = sized_skeleton(shape)
+        self.skeleton = sized_skeleton(shape)
         self._solver = NeuralIKSolver(self._rig)
 
     def __call__(self, sample: TrackerSample, dt: float) -> Placed:
+        """Return the pose of a sample."""
         targets = rig_targets(sample, self._rig, self._shape.ratios)
         pose = self._solver.solve(targets).pose
         world = turns_of_rig(self._rig, pose)[0]
         local = world.copy()
-        parents = list(self._skeleton.parents[1:])
+        parents = list(self.skeleton.parents[1:])
         local[1:] = quat_multiply(quat_conjugate(world[parents]), world[1:])
         root = pose.root[0] * self._shape.scale
-        positions, _ = forward_kinematics(self._skeleton, root[None], local[None])
+        positions, _ = forward_kinematics(self.skeleton, root[None], local[None])
         return root + sample.positions[HEAD_ROW] - positions[0, HEAD], local

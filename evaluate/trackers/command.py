@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from ambulo.common.paths import resolve_path
-from ambulo.configs.arrays import Bools, Floats
+from ambulo.configs.arrays import Bools
 from ambulo.configs.errors import ConfigError, MotionError, MotionFileError
 from ambulo.evaluate.shared.intervals import clip_interval
 from ambulo.evaluate.shared.kind import EvalOutcome, EvalRequest, episode_bars
@@ -25,19 +25,18 @@ from ambulo.evaluate.shared.result import (
     unit_of,
 )
 from ambulo.evaluate.trackers.baselines import (
+    PolicyTrack,
+    SolvedTrack,
+    StandingTrack,
     Track,
-    as_motion,
-    baseline,
-    tracked_by,
+    tracked,
 )
 from ambulo.evaluate.trackers.nearest import NearestTrack, Neighbours
 from ambulo.evaluate.trackers.scores import MotionScores, errors_of, motion_scores
 from ambulo.ik.data.sequences import load_sequences, sized_motion
-from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.layout import LEFT_HAND, RIGHT_HAND
 from ambulo.ik.trackers.network import TrackerNetwork
 from ambulo.ik.trackers.shape import BodyShape
-from ambulo.ik.trackers.tracker import BodyTracker
 from ambulo.ik.trackers.tracks import TrackerTrack, track_of
 from ambulo.motion.datasets.clips import scan_clips
 from ambulo.motion.gaits.generated_walks import SOURCE, generated_walks
@@ -99,41 +98,24 @@ class EvaluatedClip:
     """These proportions."""
 
 
-@dataclass(frozen=True)
-class _Setup:
-    """Settings that all clips share."""
-
-    network: TrackerNetwork
-    neighbours: Neighbours | None
-    dropout: bool
-    uncalibrated: bool
+MakeTrack = Callable[[BodyShape], Track]
+"""Prepares a player of a shape."""
 
 
 def run(request: EvalRequest) -> EvalOutcome:
     """Track every clip with the model and the baselines."""
     args = request.args
-    rate = RATE if args.rate is None else args.rate
-    noise = 0.0 if args.noise_mm is None else args.noise_mm / 1000.0
-    if not 20.0 <= rate <= 500.0:
-        raise ConfigError(f"--rate {rate:g}: must be from 20 to 500 Hz")
-    if not 0.0 <= noise <= 0.1:
-        raise ConfigError("--noise-mm: must be from 0 to 100 mm")
+    rate, noise = args.rate or RATE, (args.noise_mm or 0.0) / 1000.0
     points = args.points or 3
     network, header = load_tracker_network(request.model_file)
     clips, refused = read_clips(args.clips or (), rate, request.args.episodes)
-    neighbours = _neighbours(request, header)
-    setup = _Setup(network, neighbours, bool(args.dropout), bool(args.uncalibrated))
-    names = (
-        POLICY,
-        *(n for n in request.baselines if n != "nearest" or neighbours is not None),
-    )
-    rows: dict[str, list[MotionScores]] = {name: [] for name in names}
-    with episode_bars(names, len(clips)) as advance:
+    agents = _agents(request, network, header)
+    rows: dict[str, list[MotionScores]] = {name: [] for name in agents}
+    with episode_bars(agents, len(clips)) as advance:
         for clip in clips:
             track = track_of(clip.motion, points, noise=noise, seed=request.seed)
-            for name in names:
-                scores = _scores(name, setup, clip, track)
-                rows[name].append(scores)
+            for name, make in agents.items():
+                rows[name].append(_scores(make, clip, track, dropout=args.dropout))
                 advance(name, 1)
     about = (
         f"{len(clips)} clips of {len({clip.subject for clip in clips})} people"
@@ -142,24 +124,24 @@ def run(request: EvalRequest) -> EvalOutcome:
     )
     noisy = f", noise of {1000 * noise:g} mm" if noise else ""
     shape = "found by the tracker" if args.uncalibrated else "known"
-    by = {
-        kind: {
-            value: {
-                name: _metrics([s for s, v in zip(rows[name], values, strict=True)
-                                if v == value], request.seed)
-                for name in names
-            }
-            for value in dict.fromkeys(values)
-        }
-        for kind, values in (
-            ("person", [clip.subject for clip in clips]),
-            ("activity", [clip.activity for clip in clips]),
-        )
-    }  # fmt: skip
     labels = [
         {"clip": clip.name, "person": clip.subject, "activity": clip.activity}
         for clip in clips
     ]
+
+    def by(label: str) -> dict[str, dict[str, AgentMetrics]]:
+        values = [row[label] for row in labels]
+        return {
+            value: {
+                name: _metrics(
+                    [s for s, v in zip(own, values, strict=True) if v == value],
+                    request.seed,
+                )
+                for name, own in rows.items()
+            }
+            for value in dict.fromkeys(values)
+        }
+
     return EvalOutcome(
         request.result(
             {name: _metrics(scores, request.seed) for name, scores in rows.items()},
@@ -169,8 +151,8 @@ def run(request: EvalRequest) -> EvalOutcome:
             episodes=len(clips),
             headline=HEADLINE,
             breakdowns=[
-                Breakdown("person", by["person"], SHORT_COLUMNS, in_terminal=False),
-                Breakdown("activity", by["activity"], SHORT_COLUMNS),
+                Breakdown("person", by("person"), SHORT_COLUMNS, in_terminal=False),
+                Breakdown("activity", by("activity"), SHORT_COLUMNS),
             ],
             rows=episode_rows(
                 {
@@ -228,48 +210,52 @@ def read_clips(
     return clips, refused
 
 
-def _neighbours(request: EvalRequest, header: TrackerMetadata) -> Neighbours | None:
-    """Return the training people's poses, where `--data` gives them.
+def _agents(
+    request: EvalRequest, network: TrackerNetwork, header: TrackerMetadata
+) -> dict[str, MakeTrack]:
+    """Return the model and the baselines, by name.
 
     Raises:
-        ConfigError: The baseline was asked for without them.
+        ConfigError: The nearest poses of training people were asked for without them.
     """
+    agents: dict[str, MakeTrack] = {
+        POLICY: partial(PolicyTrack, network, known=not request.args.uncalibrated),
+        "no_network": SolvedTrack,
+        "standing": StandingTrack,
+    }
     files = request.args.data or ()
-    if "nearest" not in request.baselines:
-        return None
-    if not files:
-        if "nearest" in (request.args.baselines or ""):
-            raise ConfigError(
-                "--baselines nearest: needs --data, the file of `ambulo ik sequences` that "
-                "the model was trained on"
-            )
-        return None
-    if len(files) > 1:
-        raise ConfigError("--data: one file of sequences")
-    data = load_sequences(resolve_path(files[0]))
-    return Neighbours(data, list(header.extra.get("people", {}).get("train", [])))
+    if "nearest" in request.baselines and files:
+        if len(files) > 1:
+            raise ConfigError("--data: one file of sequences")
+        data = load_sequences(resolve_path(files[0]))
+        people = list(header.extra.get("people", {}).get("train", []))
+        agents["nearest"] = partial(NearestTrack, Neighbours(data, people))
+    elif "nearest" in (request.args.baselines or ""):
+        raise ConfigError(
+            "--baselines nearest: needs --data, the file of `ambulo ik sequences` that "
+            "the model was trained on"
+        )
+    names = (POLICY, *request.baselines)
+    return {name: agents[name] for name in names if name in agents}
 
 
 def _scores(
-    name: str, setup: _Setup, clip: EvaluatedClip, track: TrackerTrack
+    make: MakeTrack, clip: EvaluatedClip, track: TrackerTrack, *, dropout: bool
 ) -> MotionScores:
     """Track one clip with one agent."""
-    samples = [track.sample(frame) for frame in range(len(track))]
     skip = round(SETTLE * track.fps)
-    motion, times = _tracked(name, setup, clip, samples)
+    samples = (track.sample(frame) for frame in range(len(track)))
+    motion, times = tracked(make(clip.shape), samples, clip.motion.fps)
     scores = motion_scores(motion, clip.motion, skip)
     scores["step_us"] = 1e6 * float(np.median(times))
-    if setup.dropout:
-        lost = lost_hands(len(track), track.fps)
-        part = TrackerTrack(
-            track.positions, track.rotations, track.present & ~lost, track.fps
-        )
-        samples = [part.sample(frame) for frame in range(len(part))]
-        other, _ = _tracked(name, setup, clip, samples)
-        rows = lost.any(axis=1)
-        if rows.any():
-            far = errors_of(other, clip.motion) - errors_of(motion, clip.motion)
-            scores["dropout_cost_cm"] = float(far[rows].mean())
+    lost = lost_hands(len(track), track.fps)
+    hands = lost.any(axis=1)
+    if dropout and hands.any():
+        part = replace(track, present=track.present & ~lost)
+        samples = (part.sample(frame) for frame in range(len(part)))
+        other, _ = tracked(make(clip.shape), samples, clip.motion.fps)
+        far = errors_of(other, clip.motion) - errors_of(motion, clip.motion)
+        scores["dropout_cost_cm"] = float(far[hands].mean())
     return scores
 
 
@@ -281,34 +267,6 @@ def lost_hands(frames: int, fps: float) -> Bools:
         lost[round(start * fps) : round((start + LOSS_SECONDS) * fps), hand] = True
         start, hand = start + LOSS_EVERY, LEFT_HAND + RIGHT_HAND - hand
     return lost
-
-
-def _tracked(
-    name: str, setup: _Setup, clip: EvaluatedClip, samples: list[TrackerSample]
-) -> tuple[Motion, Floats]:
-    """Return the poses of an agent, and the time of each step, [s]."""
-    track: Track
-    shape = clip.shape
-    if name == POLICY:
-        given = None if setup.uncalibrated else shape
-        body = BodyTracker(setup.network, given)
-        track = tracked_by(body)
-    elif name == "nearest" and setup.neighbours is not None:
-        track = NearestTrack(setup.neighbours, shape)
-    else:
-        track = baseline(name, shape)
-    times: list[float] = []
-
-    def timed(sample: TrackerSample, dt: float) -> tuple[Floats, Floats]:
-        began = time.perf_counter()
-        pose = track(sample, dt)
-        times.append(time.perf_counter() - began)
-        return pose
-
-    motion = as_motion(timed, samples, clip.motion.fps, shape)
-    if name == POLICY and setup.uncalibrated:
-        motion = motion.replace(skeleton=body.skeleton)
-    return motion, np.array(times)
 
 
 def _metrics(rows: Sequence[Mapping[str, float]], seed: int) -> AgentMetrics:

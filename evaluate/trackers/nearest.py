@@ -10,7 +10,7 @@ from ambulo.ik.data.sequences import SequenceData
 from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.features import read_pose, write_inputs
 from ambulo.ik.trackers.layout import FORGET, HEAD_ROW, TICK
-from ambulo.ik.trackers.shape import BodyShape, scale_of
+from ambulo.ik.trackers.shape import BodyShape, scale_of, sized_skeleton
 from ambulo.ik.trackers.sizes import INPUTS, OUTPUTS, POSE, TRACKERS, WIDTH
 from ambulo.ik.trackers.tracks import POINTS, track_of
 from ambulo.motion.rotations import (
@@ -72,7 +72,7 @@ class NearestTrack:
     def __init__(self, neighbours: Neighbours, shape: BodyShape) -> None:
         """Prepare a player of this `shape`."""
         self._neighbours, self._ratios = neighbours, shape.ratios
-        self._scale = scale_of(shape.ratios)
+        self._scale, self.skeleton = scale_of(shape.ratios), sized_skeleton(shape)
         self._before: tuple[Floats, Floats, Floats] | None = None
 
     def __call__(self, sample: TrackerSample, dt: float) -> tuple[Floats, Floats]:

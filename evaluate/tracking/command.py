@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from ambulo.common.console import bars
 from ambulo.common.gl import import_mujoco
 from ambulo.common.paths import resolve_path
 from ambulo.configs.arrays import Ints
@@ -259,18 +258,17 @@ def _play(
         "pushed": (random_starts(batch, clips, count, seed + 1), IMPULSE),
     }
     total = sum(len(own) for own, _ in starts.values())
-    runs: dict[str, Cases] = {}
-    with bars(16, unit="episodes") as progress:
-        for name, tracker in trackers.items():
-            task = progress.add_task(name, total=total)
-            runs[name] = {
+    with episode_bars(trackers, total) as progress:
+        return {
+            name: {
                 case: play(
                     batch, tracker, own, seed=1000 * seed, impulse=impulse,
-                    progress=partial(progress.advance, task),
+                    progress=partial(progress, name),
                 )
                 for case, (own, impulse) in starts.items()
-            }  # fmt: skip
-    return runs
+            }
+            for name, tracker in trackers.items()
+        }  # fmt: skip
 
 
 def _perturb(

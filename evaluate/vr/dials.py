@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ambulo.common.figures import new_figure, png_of
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig
+from ambulo.evaluate.shared.choices import chosen_numbers
 from ambulo.evaluate.shared.result import POLICY, AgentMetrics, is_policy
 from ambulo.viz.plots import agent_colour, clean
 
@@ -36,13 +37,7 @@ def dials_of(text: str | None, config: NavigationConfig) -> tuple[float, ...]:
         return ()
     if text is None:
         return (config.usual_comfort,)
-    rule = f"--comfort {text}: must be numbers from 0 to 1 with commas between"
-    try:
-        dials = tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise ConfigError(rule) from None
-    if not all(0.0 <= dial <= 1.0 for dial in dials):
-        raise ConfigError(rule)
+    dials = tuple(chosen_numbers("--comfort", text, 1.0))
     if len({f"{dial:g}" for dial in dials}) < len(dials):
         raise ConfigError(f"--comfort {text}: names a dial twice")
     return dials

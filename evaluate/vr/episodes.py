@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ambulo.common.paths import resolve_path
-from ambulo.configs.errors import ConfigError, LevelError
+from ambulo.configs.errors import LevelError
 from ambulo.configs.vr import NavigationConfig, NavigationEnvironmentConfig
 from ambulo.envs.vr.body.fitting import fitting_level, own_levels
 from ambulo.envs.vr.families.level_sets import HANDMADE, SPLITS, Split, resolve
@@ -72,13 +72,9 @@ class LevelSource:
             split: which seeds generated levels have, unless `level_set` is a split.
 
         Raises:
-            ConfigError: no such set, or set and file together.
+            ConfigError: no such set.
             LevelError: bad level file.
         """
-        if level_set is not None and level_file is not None:
-            raise ConfigError("give a level set or a level file, not both")
-        if seed < 0:
-            raise ConfigError(f"evaluation seed = {seed}: must be >= 0")
         env = config.environment
         self.seed, self.split, self._body = seed, split, env.body
         self.default_range, self.agents = env.goal_distance, env.agents
@@ -177,8 +173,6 @@ class LevelSource:
 
 def episode_chunks(source: LevelSource, episodes: int) -> Iterator[EpisodeChunk]:
     """The first `episodes` episodes of `source`, in chunks of at most `CHUNK`."""
-    if episodes < 1:
-        raise ConfigError(f"episodes = {episodes}: must be at least 1")
     most = max(CHUNK // source.agents, 1) * source.agents
     for first in range(0, episodes, most):
         yield _chunk(source, first, min(most, episodes - first))
@@ -186,8 +180,6 @@ def episode_chunks(source: LevelSource, episodes: int) -> Iterator[EpisodeChunk]
 
 def episodes_for(source: LevelSource, episodes: int) -> tuple[LevelBank, list[Start]]:
     """All episodes of a small evaluation at once; as many as fill whole levels."""
-    if episodes < 1:
-        raise ConfigError(f"episodes = {episodes}: must be at least 1")
     chunk = _chunk(source, 0, episodes)
     return chunk.bank, chunk.starts
 

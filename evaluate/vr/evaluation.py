@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Floats, Ints
-from ambulo.configs.errors import ConfigError
 from ambulo.configs.vr import NavigationConfig, Task
 from ambulo.envs.vr.levels.geodesic import tour_length
 from ambulo.envs.vr.levels.level import Level
@@ -127,8 +126,6 @@ def run_episodes(
 
 def envs_at_once(num_envs: int, episodes: int, agents: int = 1) -> int:
     """How many of at most `num_envs` envs play `episodes`: whole levels of `agents`."""
-    if num_envs < 1:
-        raise ConfigError(f"number of envs = {num_envs}: must be at least 1")
     return max(min(num_envs, episodes) // agents, 1) * agents
 
 

@@ -76,15 +76,13 @@ class FilmSettings:
             check_choice("--views", name, VIEWS)
         if len(set(shown)) < len(shown):
             raise ConfigError(f"--views {views}: names a view twice")
-        if env.body == "twin" and ("godot" in engines or "eyes" in shown):
-            asked = "--views eyes" if "eyes" in shown else f"--film-with {film_with}"
+        needs_joints = "godot" in engines or "eyes" in shown
+        asked = "--views eyes" if "eyes" in shown else f"--film-with {film_with}"
+        if needs_joints and env.body == "twin":
             raise ConfigError(
                 f"{asked}: body = twin is a disc without poses; play it with --body {HUMAN}"
             )
-        if env.character not in (None, HUMAN) and (
-            "godot" in engines or "eyes" in shown
-        ):
-            asked = "--views eyes" if "eyes" in shown else f"--film-with {film_with}"
+        if needs_joints and env.character not in (None, HUMAN):
             raise ConfigError(f"{asked}: is for the body {HUMAN}, not for {env.body}")
         return cls(engines, shown, _episode_number(episode, episodes))
 

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ambulo.configs.arrays import Floats
-from ambulo.configs.errors import ConfigError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.metrics import (
     COMFORT_PROXIES,
@@ -186,13 +185,7 @@ NOTES = (
 
 
 def summarise(records: EpisodeRecords, seed: int = 0) -> AgentMetrics:
-    """Return the metrics of `records`; `seed` is that of the bootstrap.
-
-    Raises:
-        ConfigError: There are no episodes.
-    """
-    if not records.episodes:
-        raise ConfigError("no episodes to sum up")
+    """Return the metrics of `records`; `seed` is that of the bootstrap."""
     return measured(_known(COLUMNS, records), records, seed)
 
 

@@ -112,10 +112,3 @@ def test_fish_completes(
 
 def test_zsh_reads_its_script(scripts: dict[str, Path]) -> None:
     subprocess.run([shell_program("zsh"), "-n", str(scripts["zsh"])], check=True)
-
-
-def test_other_shells_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as left:
-        cli.main(["completion", "tcl"])
-    assert left.value.code == 2
-    assert capsys.readouterr().err.count("\n") == 1

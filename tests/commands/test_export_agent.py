@@ -30,45 +30,6 @@ def test_a_walker_is_written_and_what_it_lacks_is_said(
     assert len(err.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["gait_walk", "--out", "w.json"],
-         "gait_walk: not as json: models of the kind locomotion can be exported as onnx "
-         "(.onnx) only"),
-        (["motion_nn", "--out", "w.ambulo"], "motion_nn: not as godot: models of the kind"),
-        (["gait_law", "--out", "w.onnx"], "kind gait_reference cannot be exported"),
-        (["gait_walkk", "--out", "w.onnx"], "did you mean 'gait_walk'"),
-        (["gait_walk", "--out", "w.txt"], "must end in .onnx, .json or .ambulo"),
-        (["human24", "--mjcf", "--out", "w"], "unknown character 'human24'"),
-        (["human23", "--mjcf", "--out", "h.xml"], "several files; name a new folder"),
-        (["human23", "--mjcf", "--target", "onnx", "--out", "w"], "--target: does not go"),
-        (["human23", "--mjcf", "--body", "gait_net", "--out", "w"], "--body: does not go"),
-        (["vr_navigation", "--out", "a.onnx", "--body", "gait_net"], "--body: goes with"),
-        (["gait_net", "--out", "a.ambulo", "--body", "gait_net"], "--body: goes with"),
-        (["vr_navigation", "--out", "a.ambulo", "--body", "ik_net"],
-         "--body ik_net: expected a gait network"),
-        (["vr_navigation", "--out", "a.ambulo", "--body", "gait_nett"],
-         "did you mean 'gait_net'"),
-        (["gait_net_impaired", "--out", "a.ambulo"], "has learnt one stride alone"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_exported_is_one_line(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert len(err.splitlines()) == 1
-    assert message in err
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.slow
 def test_a_navigator_is_written_with_its_body(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

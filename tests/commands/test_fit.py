@@ -77,34 +77,6 @@ def test_a_reference_and_a_film(
         assert "is a fitted reference already" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--frames", "half"], "--frames half: expected A:B"),
-        (["--frames", "40:10"], "--frames 40:10: A must be below B in A:B"),
-        (["--frames", "0:99999"], "the clip has the frames 0:"),
-        (["--frames", "0:4"], "a clip to follow lasts"),
-        (["--out", "x.txt"], "a reference ends in .npz"),
-        (["--film", "x.avi"], "must end in .mp4 or .gif"),
-        (["--body", "horse"], "horse"),
-    ],
-)
-def test_bad_input_is_one_line(
-    clip: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    flags: list[str],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main([str(clip), *flags]) == 2
-    error = capsys.readouterr().err
-    assert len(error.splitlines()) == 1
-    assert message in error
-    assert not list(tmp_path.iterdir())
-
-
 def test_an_old_file_stays(
     clip: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -147,27 +119,3 @@ def test_a_folder_becomes_a_folder_of_references(
     (clips / written[0].name).write_bytes(written[0].read_bytes())
     assert main([str(clips), *flags]) == 1
     assert "1 of 2 clips are done" in capsys.readouterr().out.rsplit("good", 1)[-1]
-
-
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        ([], "--out names a folder"),
-        (["--out", "o", "--frames", "0:9"], "--frames is for one clip"),
-        (["--out", "o", "--film", "x.gif"], "--film is for one clip"),
-        (["--out", "o", "--speed", "0.5"], "--speed is for one clip"),
-    ],
-)
-def test_flags_of_one_clip_are_refused_for_several(
-    motion: Motion,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    flags: list[str],
-    message: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    write_motion(tmp_path / "a.bvh", motion[:32])
-    write_motion(tmp_path / "b.bvh", motion[:32])
-    assert main(["a.bvh", "b.bvh", *flags]) == 2
-    assert message in capsys.readouterr().err

@@ -29,19 +29,3 @@ def test_episodes_of_the_navigator(
     assert env.observation_space == data.spec.observation_space
     env.reset(seed=0)
     env.close()
-
-
-def test_bad_input_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = ["--out", str(tmp_path)]
-    for arguments, line in (
-        (["gait_net"], "acts in no environment"),
-        (["no_such"], "no such model file"),
-        (["vr_navigation", "--id", "a b"], "expected NAMESPACE/NAME-v0"),
-    ):
-        assert main(["rollouts", *arguments, *out]) == 2
-        errors = capsys.readouterr().err
-        assert line in errors
-        assert errors.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []

@@ -81,8 +81,8 @@ CASES = {
         "--data absent.npz": "absent.npz",
     },
     "ik_trackers": {
-        "--rate 5": "--rate 5: must be from 20 to 500 Hz",
-        "--noise-mm -1": "--noise-mm: must be from 0 to 100 mm",
+        "--rate 5": "--rate 5: must be 20 to 500",
+        "--noise-mm -1": "--noise-mm -1: must be 0 to 100",
         "--clips nowhere": "nowhere",
         "--baselines nearest": "--baselines nearest: needs --data",
     },

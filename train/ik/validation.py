@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ambulo.evaluate.ik.scores import MASKS, PoseScores, score
+from ambulo.evaluate.ik.scores import MASKS, score
 from ambulo.ik.rig import Rig
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork, save_ik_network
@@ -29,13 +28,13 @@ def validate(network: IKNet, poses: Poses) -> tuple[float, dict[str, float]]:
     row = {
         f"{mask}/{name}": value
         for mask, found in scores.items()
-        for name, value in asdict(found).items()
+        for name, value in found.items()
     }
-    error = float(np.mean([found.mpjpe_cm for found in scores.values()]))
+    error = float(np.mean([found["mpjpe_cm"] for found in scores.values()]))
     return error, row | {"error_cm": error}
 
 
-def scores_of(network: IKNet, poses: Poses) -> dict[str, PoseScores]:
+def scores_of(network: IKNet, poses: Poses) -> dict[str, dict[str, float]]:
     """Scores of the raw network for each set of targets that it serves."""
     rig = poses.rig
     rows = np.linspace(0, len(poses) - 1, min(SAMPLES, len(poses))).astype(np.int64)

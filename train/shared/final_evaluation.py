@@ -12,7 +12,7 @@ from rich.console import Console
 from ambulo.common.console import announce
 from ambulo.common.files import write_atomic, write_or_print
 from ambulo.common.run_folder import RunFolder
-from ambulo.evaluate.command import publish, request_of
+from ambulo.evaluate.command import main, publish, request_of
 from ambulo.evaluate.shared.result import ModelEvaluation, Picture
 from ambulo.evaluate.shared.tables import print_tables
 from ambulo.train.shared.run_request import RunRequest
@@ -37,7 +37,7 @@ def evaluate_best(
     """
     args, folder = request.args, request.folder
     typed = f"{folder.typed or folder.program} {shlex.join(request.arguments)}"
-    asked = request_of(arguments, typed.rstrip())
+    asked = request_of(main.parse(arguments), typed.rstrip())
     announce("evaluating the best model ...", args.progress)
     outcome = asked.kind.evaluate(asked)
     evaluation = write_scores(folder, outcome.evaluation, training)

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.exits import refusal
 
 from ambulo import cli
 from ambulo.motion.formats.axes import Axes
@@ -249,46 +248,3 @@ def test_nothing_is_converted_into_itself(
     assert convert(clips / "a.bvh", clips / "a.bvh", "--force") == 2
     assert "into itself" in capsys.readouterr().err
     assert (clips / "a.bvh").read_bytes() == before
-
-
-@pytest.mark.integration
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["a.bvh", "x.npz", "--workers", "2"], "are for folders"),
-        ([".", "out", "--to", "npz", "--engine", "rai"], "did you mean 'ray'"),
-        ([".", "out", "--to", "npz", "--address", "x:1"], "needs --engine ray"),
-        (["a.bvh", "x.fbx"], "x.fbx: cannot write this format"),
-        (["a.bvh", "x"], "x: cannot write this format"),
-        (["a.bvh", "x.npz", "--to", "npz"], "--to is for folders"),
-        (["a.bvh", "none/x.npz"], "none: no such folder"),
-        (["none.bvh", "x.npz"], "none.bvh: no such file or folder"),
-        ([".", "out"], "a folder needs --to"),
-        ([".", "out", "--to", "fbx"], "--to fbx: cannot write"),
-        ([".", "a.bvh", "--to", "npz"], "expected a folder"),
-        (["a.bvh", "x.npz", "--fps", "0"], "--fps 0"),
-        (["a.bvh", "x.npz", "--fps", "nan"], "--fps nan"),
-        (["a.bvh", "x.npz", "--fps", "1e7"], "--fps 1e+07"),
-        (["a.bvh", "x.npz", "--filter", "-1"], "--filter -1"),
-        (["a.bvh", "x.npz", "--filter", "60"], "cut-off 60 Hz"),
-        (["a.bvh", "x.npz", "--units", "miles"], "miles"),
-        (["a.bvh", "x.bvh", "--out-units", "0"], "got 0.0"),
-        (["a.bvh", "x.npz", "--out-units", "cm"], "NPZ is always in metres"),
-        ([".", "out", "--to", "npz", "--out-units", "cm"], "always in metres"),
-        (["a.bvh", "x.npz", "--skeleton", "human2"], "human23"),
-        (["a.bvh", "x.npz", "--fit-lengths"], "needs --skeleton"),
-        (["c.amc", "x.npz", "--asf", "none.asf"], "none.asf: no such file"),
-        (["d.bvh", "x.npz"], "d.bvh: line"),
-    ],
-)
-def test_bad_usage_is_one_line_and_code_2(
-    clips: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    words: str,
-) -> None:
-    monkeypatch.chdir(clips)
-    assert words in refusal(main, ["convert", *map(str, arguments)], capsys)
-    assert not list(clips.glob("x*"))
-    assert not (clips / "out").exists()

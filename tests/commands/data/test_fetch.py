@@ -110,31 +110,6 @@ def test_without_a_skeleton_a_subject_is_left_out(
 
 
 @pytest.mark.parametrize(
-    ("flags", "words"),
-    [
-        (["--subjects", "2,x"], "expected numbers from 1 to 999"),
-        (["--base-url", "ftp://x"], "expected http://"),
-        (["--timeout", "nan"], ": above 0, at most a day"),
-        (["--timeout", "inf"], ": above 0, at most a day"),
-        (["--checksums", "none.json"], "none.json"),
-    ],
-)
-def test_bad_usage_is_one_line_and_code_2(
-    server: Server,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    flags: list[str],
-    words: str,
-) -> None:
-    assert fetch(server, tmp_path / "new", *flags) == 2
-    err = capsys.readouterr().err
-    assert words in err
-    assert len(err.splitlines()) == 1
-    assert server.asked == []
-    assert not (tmp_path / "new").exists()
-
-
-@pytest.mark.parametrize(
     "text",
     [
         "{}",

@@ -321,35 +321,3 @@ def test_the_cycle_of_a_walk_is_told_and_drawn(
     assert main(["plot", "s.npz", "--cycle", "--out", "s.png"]) == 2
     assert "a clip to follow lasts" in capsys.readouterr().err
     assert not (tmp_path / "s.png").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["."], "draws one file"),
-        (["none.bvh"], "none.bvh: no such file"),
-        (["d.bvh"], "d.bvh: line"),
-        (["a.bvh", "--out", "x.jpg"], "must end in .png"),
-        (["a.bvh", "--out", "none/x.png"], "none: no such folder"),
-        (["a.bvh", "--gif", "x.mp4"], "must end in .gif"),
-        (["a.bvh", "--no-sheet"], "nothing to draw"),
-        (["a.bvh", "--poses", "0"], "--poses 0"),
-        (["a.bvh", "--start", "9"], "nothing from 9 s"),
-        (["a.bvh", "--frames", "9"], "--frames 9: expected A:B"),
-        (["a.bvh", "--frames", "9:900"], "the clip has the frames 0:60"),
-        (["a.bvh", "--frames", "9:50", "--stop", "0.1"], "--start and --stop cut"),
-    ],
-)
-def test_bad_usage_is_one_line_and_code_2(
-    clips: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    words: str,
-) -> None:
-    monkeypatch.chdir(clips)
-    assert main(["plot", *arguments]) == 2
-    err = capsys.readouterr().err
-    assert words in err
-    assert len(err.splitlines()) == 1
-    assert not list(clips.glob("*.png"))

@@ -71,38 +71,6 @@ def test_rate_is_rounded_to_whole_frames(network: GaitNet, model: Path) -> None:
     assert motion.fps == pytest.approx(60.0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (
-            ("--stride", "1.3", "--out", "w.bvh"),
-            "stride = 1.3: must be in [0.75, 1.25]",
-        ),
-        (("--set", "global=nan", "--out", "w.bvh"), "global = nan"),
-        (("--set", "globl=1", "--out", "w.bvh"), "did you mean 'global'"),
-        (("--set", "global", "--out", "w.bvh"), "expected NAME=VALUE"),
-        (("--out", "w.xyz"), "must end in .bvh"),
-        (("--cycles", "0", "--out", "w.bvh"), "--cycles 0"),
-        (("--out", "nowhere/w.bvh"), "no such folder"),
-        ((), "--out FILE"),
-    ],
-)
-def test_bad_input_is_one_line(
-    model: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    told: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    code, _, error = run(capsys, "generate", "--model", model, *arguments)
-    assert code == 2
-    assert told in error
-    assert error.count("\n") == 1
-    assert not list(tmp_path.iterdir())
-
-
 def test_parameters_are_listed(model: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, told, _ = run(capsys, "generate", "--model", model, "--parameters")
     assert code == 0
@@ -176,32 +144,6 @@ def test_estimate_finds_what_was_generated(
     assert found["global"]["given"]
     assert found["stride"]["identified"]
     assert found["stride"]["deviation"] > 0.0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("nothing.bvh",), "no such file"),
-        ((".",), "one file, not a folder"),
-        (("short.npz",), "no steady stride"),
-        (("short.npz", "--set", "stride=4"), "stride = 4"),
-    ],
-)
-def test_estimate_refuses_in_one_line(
-    model: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    told: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    network = load_gait_network(model)
-    write_motion("short.npz", network.to_motion(network.space.default, 2)[:20])
-    code, _, error = run(capsys, "estimate", *arguments, "--model", model)
-    assert code == 2
-    assert told in error
-    assert error.count("\n") == 1
 
 
 @pytest.mark.integration

@@ -22,6 +22,7 @@ from ambulo.commands.hub import manifest as manifests
 from ambulo.commands.hub import pull as pulling
 from ambulo.commands.hub.client import Hub
 from ambulo.commands.hub.errors import HubError
+from ambulo.commands.hub.flags import PullFlags, PushFlags
 from ambulo.commands.hub.manifest import sha256_of
 from ambulo.commands.hub.push import push
 from ambulo.commands.hub.share import SharedModel, share
@@ -36,7 +37,7 @@ Change = Callable[[dict[str, bytes], dict[str, Any]], None]
 
 @pytest.fixture(scope="module")
 def shared() -> SharedModel:
-    return share("gait_net", name="g", onnx=False)
+    return share(PushFlags(model="gait_net", name="g", no_onnx=True))
 
 
 @pytest.fixture
@@ -165,7 +166,7 @@ def test_a_hostile_repository_is_refused(
     act, rule = CHANGES[change]
     tampered(hub_server, act)
     with pytest.raises(AmbuloError, match=rule) as caught:
-        pulling.pull(pushed, REPOSITORY)
+        pulling.pull(pushed, PullFlags(source=REPOSITORY))
     assert "\n" not in str(caught.value)
     folder = ambulo.shipped.pulled_folder()
     assert not folder.exists() or list(folder.iterdir()) == []
@@ -177,9 +178,9 @@ def test_bytes_that_changed_on_the_way_are_refused(
     good = hub_server.repositories[REPOSITORY].head[WEIGHTS]
     hub_server.served[WEIGHTS] = good[:-1] + bytes([good[-1] ^ 1])
     with pytest.raises(AmbuloError, match="the checksum is not that"):
-        pulling.pull(pushed, REPOSITORY)
+        pulling.pull(pushed, PullFlags(source=REPOSITORY))
     del hub_server.served[WEIGHTS]
-    assert pulling.pull(pushed, REPOSITORY).name == "g"
+    assert pulling.pull(pushed, PullFlags(source=REPOSITORY)).name == "g"
 
 
 def test_a_repository_of_too_many_files_is_refused(
@@ -187,7 +188,7 @@ def test_a_repository_of_too_many_files_is_refused(
 ) -> None:
     monkeypatch.setattr(clients, "MAX_LISTED", 3)
     with pytest.raises(HubError, match="more than 3 files"):
-        pulling.pull(pushed, REPOSITORY)
+        pulling.pull(pushed, PullFlags(source=REPOSITORY))
 
 
 def test_a_hub_at_no_address_is_one_line() -> None:
@@ -202,7 +203,7 @@ def test_bytes_beyond_the_stated_size_are_not_read(
     good = hub_server.repositories[REPOSITORY].head[path]
     hub_server.served[path] = good + bytes(1 << 20)
     with pytest.raises(AmbuloError, match=r"sends more than the \d+ bytes that"):
-        pulling.pull(pushed, REPOSITORY)
+        pulling.pull(pushed, PullFlags(source=REPOSITORY))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="no SIGTERM there")
@@ -247,16 +248,16 @@ def test_more_bytes_than_stated_are_refused(
 ) -> None:
     monkeypatch.setattr(pulling, "MAX_MODEL", 1000)
     with pytest.raises(AmbuloError, match="bytes, at most 1000"):
-        pulling.pull(pushed, REPOSITORY)
+        pulling.pull(pushed, PullFlags(source=REPOSITORY))
     monkeypatch.setattr(manifests, "MAX_MODEL", 1000)
     with pytest.raises(AmbuloError, match="bytes in all, at most 1000"):
-        pulling.pull(pushed, REPOSITORY)
+        pulling.pull(pushed, PullFlags(source=REPOSITORY))
     asked = [path for _, path in hub_server.asked if path.endswith(WEIGHTS)]
     assert asked == []  # refused before the large file was asked for
 
 
 def test_names_of_folders_in_a_repository(hub: Hub, hub_server: HubServer) -> None:
-    push(hub, share("gait_net", name="g", onnx=False), REPOSITORY)
+    push(hub, share(PushFlags(model="gait_net", name="g", no_onnx=True)), REPOSITORY)
     head = hub_server.repositories[REPOSITORY].head
     moved: dict[str, bytes | None] = {
         f"..{path.removeprefix('g')}": data
@@ -266,7 +267,7 @@ def test_names_of_folders_in_a_repository(hub: Hub, hub_server: HubServer) -> No
     moved |= {path: None for path in head if path.startswith("g/")}
     hub_server.change(REPOSITORY, moved)
     with pytest.raises(AmbuloError, match="holds no model"):
-        pulling.pull(hub, REPOSITORY)
+        pulling.pull(hub, PullFlags(source=REPOSITORY))
 
 
 def test_a_disk_that_is_full_leaves_nothing(
@@ -274,14 +275,14 @@ def test_a_disk_that_is_full_leaves_nothing(
 ) -> None:
     monkeypatch.setenv("AMBULO_MODELS", str(tmp_full_disk / "models"))
     with pytest.raises(AmbuloError, match="No space left"):
-        pulling.pull(pushed, REPOSITORY)
+        pulling.pull(pushed, PullFlags(source=REPOSITORY))
     assert list((tmp_full_disk / "models").iterdir()) == []
 
 
 def test_a_damaged_model_in_the_folder_hides_no_other(
     pushed: Hub, caplog: pytest.LogCaptureFixture
 ) -> None:
-    folder = pulling.pull(pushed, REPOSITORY)
+    folder = pulling.pull(pushed, PullFlags(source=REPOSITORY))
     bad = folder.with_name("bad")
     bad.mkdir()
     buffer = io.BytesIO()

@@ -14,6 +14,7 @@ import ambulo.shipped
 from ambulo.cli import main
 from ambulo.commands.hub.client import Hub
 from ambulo.commands.hub.errors import HubError
+from ambulo.commands.hub.flags import PullFlags, PushFlags
 from ambulo.commands.hub.manifest import contract_hash, sha256_of
 from ambulo.commands.hub.pull import pull
 from ambulo.commands.hub.push import push
@@ -29,7 +30,7 @@ REPOSITORY = f"{USER}/gaits"
 
 @pytest.fixture(scope="module")
 def shared() -> SharedModel:
-    return share("gait_net", name="my_gait", onnx=False)
+    return share(PushFlags(model="gait_net", name="my_gait", no_onnx=True))
 
 
 def metadata(card: bytes) -> dict[str, object]:
@@ -47,7 +48,7 @@ def test_a_model_goes_and_comes_back(
     assert len(repository.commits) == 2  # its first one, and all of the model in one
     names = repository.head.keys() - {".gitattributes"}
     assert all(name.endswith((*PLAIN_ENDINGS, ".md")) for name in names)
-    folder = pull(hub, REPOSITORY)
+    folder = pull(hub, PullFlags(source=REPOSITORY))
     assert folder == ambulo.shipped.pulled_folder() / "my_gait"
     shipped = ambulo.shipped.shipped_models()["gait_net"]
     assert (folder / "my_gait.zip").read_bytes() == shipped.read_bytes()
@@ -65,7 +66,9 @@ def test_the_token_goes_to_the_hub_and_not_to_its_storage(
 ) -> None:
     push(hub, shared, REPOSITORY, private=True)
     assert hub_server.repositories[REPOSITORY].private
-    pull(hub, REPOSITORY)  # a private repository answers only to the token
+    pull(
+        hub, PullFlags(source=REPOSITORY)
+    )  # a private repository answers only to the token
     kinds = {(path.split("/")[1], token) for path, token in hub_server.tokens}
     assert ("api", TOKEN) in kinds
     assert {token for kind, token in kinds if kind == "storage"} == {None}
@@ -105,7 +108,9 @@ def test_results_are_in_the_card(tmp_path: Path) -> None:
             }
         )
     )
-    model = share("gait_net", name="g", results=str(file), onnx=False)
+    model = share(
+        PushFlags(model="gait_net", name="g", results=str(file), no_onnx=True)
+    )
     card = model.files["README.md"]
     [entry] = metadata(card)["model-index"]  # type: ignore[misc]
     [metric] = entry["results"][0]["metrics"]
@@ -119,7 +124,7 @@ def test_results_are_in_the_card(tmp_path: Path) -> None:
     ):
         file.write_text(text)
         with pytest.raises(HubError, match=rule):
-            share("gait_net", results=str(file), onnx=False)
+            share(PushFlags(model="gait_net", results=str(file), no_onnx=True))
 
 
 def test_a_licence_is_refused_before_onnx_is_written(
@@ -127,25 +132,27 @@ def test_a_licence_is_refused_before_onnx_is_written(
 ) -> None:
     monkeypatch.setitem(sys.modules, "onnxscript", None)
     with pytest.raises(HubError, match="expected an identifier"):
-        share("gait_net", licence="My own")
+        share(PushFlags(model="gait_net", licence="My own"))
 
 
 def test_a_second_model_joins_and_an_old_version_goes(
     hub: Hub, hub_server: HubServer, shared: SharedModel
 ) -> None:
     push(hub, shared, REPOSITORY)
-    push(hub, share("gait_law", onnx=False), REPOSITORY)
+    push(hub, share(PushFlags(model="gait_law", no_onnx=True)), REPOSITORY)
     head = hub_server.repositories[REPOSITORY].head
     assert "[my_gait](my_gait/README.md)" in head["README.md"].decode()
     assert "[gait_law](gait_law/README.md)" in head["README.md"].decode()
     with pytest.raises(HubError, match="several models; name one: gait_law, my_gait"):
-        pull(hub, REPOSITORY)
+        pull(hub, PullFlags(source=REPOSITORY))
     with pytest.raises(HubError, match=r"no model 'my_gate'.*my_gait"):
-        pull(hub, REPOSITORY, "my_gate")
+        pull(hub, PullFlags(source=f"{REPOSITORY}/my_gate"))
     hub_server.change(REPOSITORY, {"my_gait/old.json": b"{}"})
     push(hub, shared, REPOSITORY)
     assert "my_gait/old.json" not in hub_server.repositories[REPOSITORY].head
-    assert pull(hub, REPOSITORY, "gait_law", new_name="law").name == "law"
+    assert (
+        pull(hub, PullFlags(source=f"{REPOSITORY}/gait_law", name="law")).name == "law"
+    )
     assert ambulo.load("law").name == "healthy gait"
 
 
@@ -166,22 +173,24 @@ def test_revisions_and_names(
     first = hub_server.repositories[REPOSITORY].commits[-1]
     hub_server.change(REPOSITORY, {"my_gait/manifest.json": None})
     with pytest.raises(HubError, match="holds no model of Ambulo"):
-        pull(hub, REPOSITORY)
-    folder = pull(hub, REPOSITORY, revision=first)
+        pull(hub, PullFlags(source=REPOSITORY))
+    folder = pull(hub, PullFlags(source=REPOSITORY, revision=first))
     with pytest.raises(HubError, match="--force replaces it"):
-        pull(hub, REPOSITORY, revision=first)
+        pull(hub, PullFlags(source=REPOSITORY, revision=first))
     (folder / "left.txt").write_text("of before")
-    assert pull(hub, REPOSITORY, revision=first, replace=True) == folder
+    assert (
+        pull(hub, PullFlags(source=REPOSITORY, revision=first, force=True)) == folder
+    )
     assert not (folder / "left.txt").exists()
     with pytest.raises(HubError, match="no such revision"):
-        pull(hub, REPOSITORY, revision="v9")
+        pull(hub, PullFlags(source=REPOSITORY, revision="v9"))
     for name, rule in (
         ("vr_navigation", "a shipped model has this name"),
         ("../up", "not a name of a model"),
         ("", "--force"),
     ):
         with pytest.raises(HubError, match=rule):
-            pull(hub, REPOSITORY, revision=first, new_name=name)
+            pull(hub, PullFlags(source=REPOSITORY, revision=first, name=name))
     assert sorted(p.name for p in folder.parent.iterdir()) == ["my_gait"]
 
 
@@ -196,11 +205,11 @@ def test_a_broken_download_is_continued_and_kept(
     push(hub, shared, REPOSITORY)
     [oid] = hub_server.large
     hub_server.breaks = len(hub_server.large[oid]) // 2
-    assert pull(hub, REPOSITORY).name == "my_gait"
+    assert pull(hub, PullFlags(source=REPOSITORY)).name == "my_gait"
     [start] = [int(r.removeprefix("bytes=")[:-1]) for r in hub_server.ranges]
     assert 0.9 * hub_server.breaks < start <= hub_server.breaks
     hub_server.asked.clear()
-    assert pull(hub, REPOSITORY, new_name="again").name == "again"
+    assert pull(hub, PullFlags(source=REPOSITORY, name="again")).name == "again"
     assert not [p for how, p in hub_server.asked if how == "GET" and oid in p]
 
 
@@ -211,9 +220,9 @@ def test_a_hub_that_refuses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(HubError, match="no such repository"):
-        pull(hub, "somebody/nothing")
+        pull(hub, PullFlags(source="somebody/nothing"))
     with pytest.raises(HubError, match="not a name of a repository"):
-        pull(hub, "some body/no thing")
+        pull(hub, PullFlags(source="some body/no thing"))
     hub_server.readonly = True
     with pytest.raises(HubError, match=r"not allowed.*right to write"):
         push(hub, shared, REPOSITORY)
@@ -258,8 +267,12 @@ def test_bad_input_is_one_line(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    push(hub, share("gait_law", name="law", onnx=False), f"{USER}/ambulo-walks")
-    pull(hub, f"{USER}/ambulo-walks")
+    push(
+        hub,
+        share(PushFlags(model="gait_law", name="law", no_onnx=True)),
+        f"{USER}/ambulo-walks",
+    )
+    pull(hub, PullFlags(source=f"{USER}/ambulo-walks"))
     for arguments, token, line in (
         (
             ["push", "gait_net"],

@@ -213,37 +213,6 @@ def test_why_a_run_failed(tmp_path: Path) -> None:
     assert told == f"FAILED with exit code 2: ambulo: error: no (log: {log})"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "name a training, before its flags: ambulo sweep KIND PRESET"),
-        (["--epochs", "2", "muscle"], "name a training, before its flags"),
-        (["--seeds", "2", "muscle", "quick_tes"], "did you mean 'quick_test'"),
-        (["muscle", "--seeds", "2", "quick_test", "--name", "a/b"], "--name a/b"),
-        (["muscle", "quick_test", "--parallel", "0"], "--parallel 0"),
-        (["muscle", "quick_test", "--name", "a/b"], "--name a/b"),
-        (["muscle", "quick_test", "--seed", "1"], "--seed is no flag of ambulo sweep"),
-        (["muscle", "quick_test", "--address", "a:1"], "--address needs --engine ray"),
-        (["muscle", "quick_test", "--score", "x"], "unknown score 'x'"),
-        (["muscle", "quick_test", "--set", "network.steps=1,oops"], "network.steps"),
-        (["muscle", "quick_test", "--set", "network.steps=100,1e2"], "are the same"),
-    ],
-)
-def test_bad_input_is_one_line_and_nothing_is_made(
-    arguments: list[str],
-    message: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert main(arguments) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert told.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_foreign_folder_is_left_alone(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -258,35 +258,3 @@ def test_two_folders_share_a_data_base(
     assert again is not None
     assert again.number == 0
     assert first.params != second.params
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--trials", "0"], "--trials 0"),
-        (["--search", "network.learning_rate=1"], "two or more different values"),
-        (
-            ["--search", "network.learning_rat=1:2"],
-            "did you mean 'network.learning_rate'",
-        ),
-        (["--search", "network.batch_size=0:4"], "--search network.batch_size=0:4"),
-        (["--storage", "nothing://x", "--trials", "1"], "--storage nothing://x"),
-    ],
-)
-def test_bad_input_is_one_line(
-    arguments: list[str],
-    message: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    place = ["--output", str(tmp_path)]
-    assert main(["muscle", "quick_test", *arguments, *place]) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert told.count("\n") == 1
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_search_needs_evaluations(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["vr", "quick_test", "--eval-freq", "0"]) == 2
-    assert "a search needs evaluations" in capsys.readouterr().err

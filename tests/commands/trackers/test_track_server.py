@@ -66,29 +66,6 @@ def test_the_command_serves_until_it_is_stopped(
     assert "answered 0 rows over WebSocket and 0 over UDP" in said.getvalue()
 
 
-@pytest.mark.parametrize(
-    ("flags", "message"),
-    [
-        (["--bind", "0.0.0.0"], "is open to the network; --secret-file FILE"),
-        (["--no-udp", "--no-websocket"], "nothing would be served"),
-        (["--model", "nothing"], "no such model"),
-        (["--bind", "192.0.2.1", "--secret-file", "key"], "cannot be bound"),
-        (["--secret-file", "none"], "none"),
-        (["--origin", "foo"], "--origin foo: expected scheme and host"),
-    ],
-)
-def test_bad_flags_are_one_line(
-    flags: list[str], message: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "key").write_text("correct horse")
-    assert cli.main(["track-server", "--seconds", "1", *flags]) == 2
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert message in error
-
-
 def test_a_port_that_is_taken(serve: Any, capsys: pytest.CaptureFixture[str]) -> None:
     server = serve()
     flags = ["--seconds", "1", "--port", str(server.port), "--no-udp"]

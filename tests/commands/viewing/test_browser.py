@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from fixtures.viewer import HOSTILE
 
-from ambulo.commands.viewing.flags import PlayRequest
+from ambulo.commands.viewing.flags import PlayFlags
 from ambulo.commands.viewing.kinds import open_stage
 from ambulo.viz.viewer.curves import Curve
 from ambulo.viz.viewer.empty_stage import EmptyStage
@@ -197,7 +197,7 @@ def pull(window: Any, stage: WalkerStage) -> None:
 
 def test_the_mouse_pulls_the_body(browser: Any) -> None:
     """A window in front of a viewer of this process, whose stage can be asked."""
-    stage = open_stage("imitate_walk", PlayRequest())
+    stage = open_stage(PlayFlags(model="imitate_walk"))
     assert isinstance(stage, WalkerStage)
     viewer = Viewer(open_server(0, "test"), stage)
     viewer.start()
@@ -223,7 +223,7 @@ def test_a_drag_in_a_level_turns_the_camera_and_with_shift_holds(
     browser: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A level fills the window: without a key nothing else would turn the camera."""
-    stage = open_stage("vr_navigation", PlayRequest())
+    stage = open_stage(PlayFlags(model="vr_navigation"))
     assert isinstance(stage, NavigationStage)
     drags: list[Drag] = []
     monkeypatch.setattr(stage, "drag", drags.append)

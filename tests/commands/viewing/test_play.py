@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.commands.viewing.flags import PlayRequest, play, watch
-from ambulo.commands.viewing.kinds import check_request
+from ambulo.commands.viewing.flags import PlayFlags, play, watch
+from ambulo.commands.viewing.kinds import check_flags
 from ambulo.commands.viewing.run_curves import RunCurves
 from ambulo.commands.viewing.run_follower import newest_model
 from ambulo.commands.viewing.serving import playable
@@ -39,15 +39,18 @@ def test_bad_input(
 
 
 def test_what_a_model_does_not_use_is_refused() -> None:
-    check_request(find_model("track"), PlayRequest(seed=3, clips=("a.bvh",)))
+    check_flags(find_model("track"), PlayFlags(model="track", seed=3, clips=("a.bvh",)))
     with pytest.raises(
         ConfigError, match="--clips: is for models of kind track_policy"
     ):
-        check_request(find_model("imitate_walk"), PlayRequest(clips=("a.bvh",)))
+        check_flags(
+            find_model("imitate_walk"),
+            PlayFlags(model="imitate_walk", clips=("a.bvh",)),
+        )
     with pytest.raises(
         ConfigError, match=r"--level-file: is for .* vr_navigation, not"
     ):
-        check_request(find_model("ik_net"), PlayRequest(level_file="a"))
+        check_flags(find_model("ik_net"), PlayFlags(model="ik_net", level_file="a"))
 
 
 def test_a_missing_viser_is_named(

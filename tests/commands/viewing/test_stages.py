@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.commands.viewing.flags import PlayRequest
+from ambulo.commands.viewing.flags import PlayFlags
 from ambulo.commands.viewing.kinds import STAGES, open_stage
 from ambulo.configs.errors import ModelFileError
 from ambulo.viz.viewer.ik_stage import IKStage
@@ -33,7 +33,7 @@ def slider(stage: Stage, label: str) -> Slider:
 
 @pytest.fixture(scope="module")
 def imitate() -> WalkerStage:
-    stage = open_stage("imitate_walk", PlayRequest(bodies=2))
+    stage = open_stage(PlayFlags(model="imitate_walk", bodies=2))
     assert isinstance(stage, WalkerStage)
     return stage
 
@@ -168,7 +168,7 @@ def test_a_click_names_the_body(imitate: WalkerStage) -> None:
 
 
 def test_gait_parameters_change_the_gait() -> None:
-    stage = open_stage("gait_net", PlayRequest())
+    stage = open_stage(PlayFlags(model="gait_net"))
     assert isinstance(stage, GaitStage)
 
     def speed() -> float:
@@ -183,7 +183,7 @@ def test_gait_parameters_change_the_gait() -> None:
 
 @pytest.mark.integration
 def test_film_of_a_gait(tmp_path: Path) -> None:
-    stage = open_stage("gait_net", PlayRequest())
+    stage = open_stage(PlayFlags(model="gait_net"))
     stage.reset()
     write = stage.film()
     assert write is not None
@@ -192,7 +192,7 @@ def test_film_of_a_gait(tmp_path: Path) -> None:
 
 
 def test_dragged_targets_are_met() -> None:
-    stage = open_stage("ik_net", PlayRequest())
+    stage = open_stage(PlayFlags(model="ik_net"))
     assert isinstance(stage, IKStage)
     stage.reset()
     hand = next(g for g in stage.gizmos() if g.name == "handle_LeftHand")
@@ -213,7 +213,7 @@ def test_dragged_targets_are_met() -> None:
 
 @pytest.mark.integration
 def test_tracked_body_stays_near_the_true_one() -> None:
-    stage = open_stage("ik_trackers", PlayRequest())
+    stage = open_stage(PlayFlags(model="ik_trackers"))
     assert isinstance(stage, TrackerStage)
     stage.reset()
     errors = [stage.step().values["error/mean"] for _ in range(150)]
@@ -222,7 +222,7 @@ def test_tracked_body_stays_near_the_true_one() -> None:
 
 @pytest.fixture(scope="module")
 def navigator() -> NavigationStage:
-    stage = open_stage("vr_navigation", PlayRequest(levels=("offices",)))
+    stage = open_stage(PlayFlags(model="vr_navigation", levels="offices"))
     assert isinstance(stage, NavigationStage)
     return stage
 
@@ -335,13 +335,13 @@ def test_a_dragged_obstacle_is_put_elsewhere(navigator: NavigationStage) -> None
 
 def test_models_without_a_body_are_refused() -> None:
     with pytest.raises(ModelFileError, match="has nothing to show"):
-        open_stage("muscle_nn_myolegs", PlayRequest())
+        open_stage(PlayFlags(model="muscle_nn_myolegs"))
     assert all(target.count(":") == 1 for target, _ in STAGES.values())
 
 
 @pytest.mark.slow
 def test_muscles_are_drawn_as_active_as_they_are() -> None:
-    stage = open_stage("muscle_walk", PlayRequest())
+    stage = open_stage(PlayFlags(model="muscle_walk"))
     stage.reset()
     snapshot = run(stage, 15)
     muscles = snapshot.parts["muscles"]
@@ -351,7 +351,7 @@ def test_muscles_are_drawn_as_active_as_they_are() -> None:
 
 @pytest.mark.slow
 def test_walker_obeys_its_sliders(tmp_path: Path) -> None:
-    stage = open_stage("walk_commands", PlayRequest())
+    stage = open_stage(PlayFlags(model="walk_commands"))
     stage.reset()
     slider(stage, "Speed [m/s]").change(1.0)
     fast = run(stage, 150).values["speed/speed"]

@@ -18,7 +18,7 @@ from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.tasks import TaskSpec
 from ambulo.envs.locomotion.build import make_batch
-from ambulo.evaluate.locomotion.evaluation import LocomotionSubject, evaluate
+from ambulo.evaluate.locomotion.evaluation import LocomotionSubject, recorded
 from ambulo.evaluate.locomotion.scores import score
 from ambulo.evaluate.shared.models import model_kind
 
@@ -53,9 +53,7 @@ def test_it_is_made_like_every_environment(hop_file: Path) -> None:
 def test_tables_have_its_success(hop_file: Path) -> None:
     ambulo.register(hop_file)
     config = LocomotionConfig().override("environment", task="hop", balance_law=True)
-    played = evaluate({"zero": LocomotionSubject(config, (None,))}, 4, seconds=1.0)[
-        "zero"
-    ]
+    played = recorded(LocomotionSubject(config, (None,)), 4, seconds=1.0)
     found = {name: metric.value for name, metric in score(played).metrics.items()}
     rates = [found[f"{of}_rate"] for of in ("success", "timeout", "survival")]
     assert rates == [0.5, 0.5, 1.0]

@@ -24,7 +24,7 @@ from ambulo.evaluate.command import main
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     baselines_of,
-    evaluate,
+    recorded,
     shares,
 )
 from ambulo.evaluate.locomotion.gait_probe import AngleProbe, TorqueProbe
@@ -36,7 +36,7 @@ from ambulo.viz.body_film import gait_frames, write_gait_film
 @pytest.mark.integration
 def test_a_standing_body_weighs_what_it_weighs(reference: Reference) -> None:
     controller = baselines_of(["law"], CONFIG, (reference,))["law"]
-    found = evaluate({"law": controller}, 2, seconds=2.0)["law"]
+    found = recorded(controller, 2, seconds=2.0)
     assert found.survived.all()
     settled = found.force[30:].sum(axis=-1).mean(axis=0)
     np.testing.assert_allclose(settled, found.weight, rtol=0.02)
@@ -88,11 +88,11 @@ def test_an_episode_does_not_depend_on_its_neighbours(
     reference: Reference, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)  # as on macOS, Windows
-    who = {"law": LocomotionSubject(CONFIG, (reference,))}
-    together = evaluate(who, 3, seconds=0.3, seed=4, envs=3)["law"]
-    apart = evaluate(who, 3, seconds=0.3, seed=4, envs=1)["law"]
+    who = LocomotionSubject(CONFIG, (reference,))
+    together = recorded(who, 3, seconds=0.3, seed=4, envs=3)
+    apart = recorded(who, 3, seconds=0.3, seed=4, envs=1)
     np.testing.assert_array_equal(together.reward, apart.reward)
-    other = evaluate(who, 3, seconds=0.3, seed=5)["law"]
+    other = recorded(who, 3, seconds=0.3, seed=5)
     assert (other.reward != together.reward).any()
 
 

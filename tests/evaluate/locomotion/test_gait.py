@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ambulo.configs.errors import ConfigError
 from ambulo.evaluate.locomotion.gait_cycle import (
     JOINTS,
     PERCENT,
@@ -283,14 +282,3 @@ def test_impulse_that_most_survive() -> None:
     told = recovery(1.0, 0.9, 0.7).to_dict()
     assert told["impulse_90"] == pytest.approx(10.0)
     assert told["impulse_90_per_kg"] == pytest.approx(0.125)
-
-
-def test_impulses_must_ascend() -> None:
-    from ambulo.configs.locomotion import LocomotionConfig
-    from ambulo.evaluate.locomotion.evaluation import LocomotionSubject
-    from ambulo.evaluate.locomotion.pushes import push_recovery
-
-    subject = LocomotionSubject(LocomotionConfig(), (None,))
-    for impulses in ((), (20.0, 10.0), (-1.0,)):
-        with pytest.raises(ConfigError, match="ascending"):
-            push_recovery(subject, 1, impulses=impulses)

@@ -5,7 +5,6 @@ import pytest
 
 from ambulo.configs.errors import MotionError
 from ambulo.evaluate.motion.baselines import (
-    BaselineFit,
     Forecast,
     constant_velocity,
     constant_velocity_xyz,
@@ -18,15 +17,16 @@ from ambulo.evaluate.motion.baselines import (
 )
 from ambulo.evaluate.motion.scores import (
     FIRST_FRAME,
-    Setting,
     growth_of,
     rotation_slots,
     score_method,
-    state_gaps,
+    states_inside,
 )
 from ambulo.evaluate.motion.windows import (
     EvalClip,
+    EvalData,
     Heading,
+    WindowPlan,
     causal_states,
     cut_windows,
     differences,
@@ -68,14 +68,18 @@ def placed(poses, yaw=1.9, place=(3.0, -7.0)):
     return heading.outside(poses[None])[0]
 
 
-def windows_of(*clips, history=9, steps=25, **options):
+def plan_of(*horizons, stride=5):
+    return WindowPlan(9, FPS, horizons, stride)
+
+
+def windows_of(*clips, steps=25, stride=5, **options):
     named = [EvalClip(f"{k:02d}_01", "walk", clip) for k, clip in enumerate(clips)]
-    return cut_windows(named, history=history, steps=steps, fps=FPS, **options)
+    return cut_windows(named, plan_of(stride=stride), steps, **options)
 
 
-def fitting(clips, steps=25):
+def fitted(clips, steps=25):
     named = [EvalClip(f"{k}", "walk", clip) for k, clip in enumerate(clips)]
-    return BaselineFit(named[:-1], named[-1:], 9, steps, FPS, 3)
+    return fit_baselines(EvalData([], named[:-1], named[-1:]), plan_of(stride=3), steps)
 
 
 def truth(windows):
@@ -160,9 +164,9 @@ def test_constant_velocity_is_exact_for_even_turning():
     found = constant_velocity(windows.past, 25, FPS)
     assert found.world == pytest.approx(windows.future.world, abs=1e-9)
     assert found.local == pytest.approx(windows.future.local, abs=1e-9)
-    positions, velocities = state_gaps(found, windows)
-    assert positions == pytest.approx(0.0, abs=1e-8)  # rotation vectors pass pi here
-    assert velocities == pytest.approx(0.0, abs=1e-6)
+    positions, velocities, true, true_velocities = states_inside(found, windows)
+    assert positions == pytest.approx(true, abs=1e-8)  # rotation vectors pass pi here
+    assert velocities == pytest.approx(true_velocities, abs=1e-6)
 
 
 def test_constant_velocity_xyz_is_exact_for_points_that_go_straight():
@@ -224,16 +228,14 @@ def test_without_validation_windows_there_is_no_choice():
 @pytest.mark.integration
 def test_fitted_baselines_learn_what_repeats():
     clips = [placed(swinging(150, k, frequency=1.0), 0.7 * k) for k in range(6)]
-    baselines = fit_baselines(fitting(clips))
+    baselines = fitted(clips)
     assert list(baselines.predictors) == [
         "zero_velocity", "constant_velocity", "constant_velocity_xyz", "damped_velocity",
         "ridge", "ridge_xyz",
     ]  # fmt: skip
     windows = windows_of(placed(swinging(150, 3), 2.0))
     errors = {
-        name: score_method(predictor, windows, Setting((400,), 0))[0].curve("mpjpe_mm")[
-            "400"
-        ]
+        name: score_method(predictor, windows, plan_of(400))[0].curve("mpjpe_mm")["400"]
         for name, predictor in baselines.predictors.items()
     }
     rest = min(errors[name] for name in errors if not name.startswith("ridge"))
@@ -245,12 +247,12 @@ def test_fitted_baselines_learn_what_repeats():
 
 
 def test_every_baseline_turns_and_moves_with_the_world():
-    baselines = fit_baselines(fitting([swinging(90, k) for k in range(3)], 12))
+    baselines = fitted([swinging(90, k) for k in range(3)], 12)
     clip = swinging(80, 9)
     here, there = windows_of(clip, steps=12), windows_of(placed(clip), steps=12)
     for name, predictor in baselines.predictors.items():
-        first = score_method(predictor, here, Setting((80, 400), 0))[0]
-        second = score_method(predictor, there, Setting((80, 400), 0))[0]
+        first = score_method(predictor, here, plan_of(80, 400))[0]
+        second = score_method(predictor, there, plan_of(80, 400))[0]
         for key in ("mpjpe_mm", "mpjpe_world_mm"):
             assert first.curve(key) == pytest.approx(second.curve(key)), name
         for key in (*FIRST_FRAME, "foot_skate_cm_s"):
@@ -260,7 +262,7 @@ def test_every_baseline_turns_and_moves_with_the_world():
 
 def test_the_truth_scores_zero():
     windows = windows_of(placed(swinging(90)), swinging(70, 2))
-    scores, errors = score_method(truth(windows), windows, Setting((40, 80, 1000), 0))
+    scores, errors = score_method(truth(windows), windows, plan_of(40, 80, 1000))
     assert errors == pytest.approx(np.zeros((len(windows), 3)), abs=1e-9)
     assert list(scores.by_horizon) == ["40", "80", "1000"]
     assert list(scores.curve("euler_rad").values()) == pytest.approx(
@@ -282,7 +284,7 @@ def test_scores_of_one_wrong_joint():
         wrong[..., knee] += 0.1
         return forecast_of(past, wrong, fps)
 
-    scores, _ = score_method(predict, windows, Setting((400,), 0))
+    scores, _ = score_method(predict, windows, plan_of(400))
     step, found = scores.metrics, scores.by_horizon["400"]
     assert step["position_mse"].value == pytest.approx(0.01 / 56)
     assert step["velocity_mse"].value == pytest.approx((0.1 * FPS) ** 2 / 56)
@@ -303,8 +305,8 @@ def test_position_errors_do_not_jump_at_half_a_turn():
         near[..., arm] = [0.0, 0.0, -np.pi + 0.01]
         return forecast_of(past, near, fps)
 
-    positions, _ = state_gaps(predict(windows.past, 25, FPS), windows)
-    assert np.abs(positions[..., arm]).max() == pytest.approx(0.02)
+    positions, _, true, _ = states_inside(predict(windows.past, 25, FPS), windows)
+    assert np.abs((positions - true)[..., arm]).max() == pytest.approx(0.02)
     assert arm.start in rotation_slots()
     assert len(rotation_slots()) == 15
 
@@ -315,8 +317,8 @@ def test_activities_add_up_to_the_whole():
         EvalClip("01_02", "run", swinging(60, 4)),
         EvalClip("01_03", "walk", swinging(45, 5)),
     ]
-    windows = cut_windows(named, history=9, steps=25, fps=FPS)
-    scores, _ = score_method(zero_velocity, windows, Setting((80, 1000), 0))
+    windows = cut_windows(named, plan_of(), 25)
+    scores, _ = score_method(zero_velocity, windows, plan_of(80, 1000))
     rows = scores.per_activity
     assert {name: row["clips"] for name, row in rows.items()} == {"run": 1, "walk": 2}
     assert sum(row["windows"] for row in rows.values()) == len(windows)

@@ -11,7 +11,7 @@ from fixtures.exits import refusal
 from ambulo.configs.motion_nn import MotionNNConfig, MotionRunConfig
 from ambulo.evaluate.motion.evaluation import network_predictor
 from ambulo.evaluate.motion.pictures import shown_windows
-from ambulo.evaluate.motion.windows import EvalClip, cut_windows
+from ambulo.evaluate.motion.windows import EvalClip, WindowPlan, cut_windows
 from ambulo.motion.datasets.clips import scan_clips
 from ambulo.motion.datasets.splits import make_split
 from ambulo.motion.formats.files import write_motion
@@ -173,7 +173,7 @@ def test_baselines_alone_and_horizons_of_choice(run, capsys):
     ("arguments", "message"),
     [
         (["--num_frames", "20"], "--num_frames 20: a window has 36 frames"),
-        (["--num_frames", "0"], "--num_frames 0: must be at least 1"),
+        (["--num_frames", "0"], "--num-frames 0: must be at least 1"),
         (["--windows", "-1"], "--windows -1"),
         (["--stride", "0"], "--stride 0"),
         (["--seed", "-1"], "--seed -1"),
@@ -265,9 +265,8 @@ def test_the_network_gets_its_own_history_and_only_the_past():
     rng = np.random.default_rng(0)
     clip = np.cumsum(rng.normal(scale=0.01, size=(60, 56)), axis=0)
     clip[:, 5] += 0.95
-    windows = cut_windows(
-        [EvalClip("01_01", "walk", clip)], history=10, steps=25, fps=25.0
-    )
+    clips = [EvalClip("01_01", "walk", clip)]
+    windows = cut_windows(clips, WindowPlan(10, 25.0, ()), 25)
     predict = network_predictor(network)
     found = predict(windows.past, 25, 25.0)
     later = windows.past[:, -(config.history + 1) :]
@@ -283,7 +282,7 @@ def test_shown_windows_are_neither_still_nor_the_best_nor_the_worst():
     clip = np.zeros((400, 56))
     clip[100:, 3] = 0.04 * np.arange(300)
     clips = [EvalClip(f"0{k}_01", "walk", clip) for k in range(3)]
-    windows = cut_windows(clips, history=9, steps=25, fps=25.0)
+    windows = cut_windows(clips, WindowPlan(9, 25.0, ()), 25)
     rows = shown_windows(np.arange(float(len(windows))), windows)
     assert len(rows) == len({int(windows.clips[row]) for row in rows}) == 3
     assert all(windows.starts[row] > 50 for row in rows)

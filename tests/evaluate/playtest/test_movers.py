@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ambulo.cli import main
-from ambulo.configs.playtest import Limits
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import load_levels
 from ambulo.envs.vr.levels.moving import Mover, hinged_door
@@ -19,9 +18,10 @@ from ambulo.envs.vr.survey.movers import (
     waited_for,
 )
 from ambulo.envs.vr.survey.survey import survey
+from ambulo.evaluate.playtest.flags import PlaytestFlags
 from ambulo.evaluate.playtest.playing import make_walker
 from ambulo.evaluate.playtest.problems import find_problems
-from ambulo.evaluate.playtest.result import PlaytestSettings, playtest_level
+from ambulo.evaluate.playtest.result import playtest_level
 
 LEAF = np.array([0.6, 0.03, 1.05])
 SHUT, OPEN = (6.0, 2.0, 1.05, np.pi / 2), (6.0, 3.2, 1.05, np.pi / 2)
@@ -162,8 +162,9 @@ def test_falls_are_where_they_began(tmp_path):
     level |= {"holes": [[4, 0, 6, 2]], "start": {"position": [1, 1]}, "goal": [9, 1]}
     (tmp_path / "gap.json").write_text(json.dumps(level))
     [level] = load_levels(tmp_path / "gap.json")
-    found = playtest_level(level, make_walker("straight", 0), PlaytestSettings(6))
-    problems = find_problems(found, Limits())
+    flags = PlaytestFlags(levels="gap", agent="straight", agents=6)
+    found = playtest_level(level, make_walker(flags), flags)
+    problems = find_problems(found)
     assert any(problem.fails for problem in problems)
     falls = next(m for m in found.maps if m.name == "falls").cells()
     assert sum(cell[3] for cell in falls) == 6

@@ -10,7 +10,8 @@ import pytest
 from fixtures.godot_projects import mark_imported, plain_game
 
 from ambulo.cli import main
-from ambulo.evaluate.playtest.scenes import SceneSettings, is_scene, read_level
+from ambulo.evaluate.playtest.flags import PlaytestFlags
+from ambulo.evaluate.playtest.scenes import is_scene, read_level
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +79,8 @@ def test_a_scene_is_compared_with_a_version_of_it(game, tmp_path):
 
 
 def test_the_nodes_beside_and_below_a_place(game):
-    level, scene = read_level(str(game / "flat.tscn"), SceneSettings())
+    named = str(game / "flat.tscn")
+    level, scene = read_level(named, PlaytestFlags(levels=named))
     assert level.heights
     walls = scene.nodes_at(np.array([5.0, 0.5, 0.0]))
     assert walls == ("Flat/Walls/South/Shape", "Flat/Floor/Shape")

@@ -346,18 +346,9 @@ def test_an_agent_of_another_layout_is_refused():
         )
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"episodes": 0}, "must be at least 1"),
-        ({"level_set": "mazes"}, "did you mean 'maze'"),
-        ({"level_set": "maze", "level_file": "x"}, "not both"),
-        ({"seed": -1}, "must be >= 0"),
-    ],
-)
-def test_bad_choices_are_named(arguments, message):
-    with pytest.raises(ConfigError, match=message):
-        episodes_for(CONFIG, **arguments)
+def test_bad_choices_are_named():
+    with pytest.raises(ConfigError, match="did you mean 'maze'"):
+        episodes_for(CONFIG, level_set="mazes")
 
 
 def test_missing_level_file_is_named():

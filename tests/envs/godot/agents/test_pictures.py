@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fixtures.game_agents import agent_of
 
-from ambulo.commands.viewing.flags import PlayRequest
+from ambulo.commands.viewing.flags import PlayFlags
 from ambulo.commands.viewing.kinds import open_stage
 from ambulo.configs.errors import BridgeError, ConfigError, RenderError
 from ambulo.configs.godot import GameConfig
@@ -72,10 +72,10 @@ def test_the_viewer_shows_the_game(
 ) -> None:
     model, film = tmp_path / "model.zip", tmp_path / "film.gif"
     save_model(model, ModelFile(agent.metadata, agent.policy.state_dict()))
-    request = PlayRequest(godot_project=config.godot_project)
     with pytest.raises(ConfigError, match="add --godot-project"):
-        open_stage(str(model), PlayRequest())
-    stage = open_stage(str(model), request)
+        open_stage(PlayFlags(model=str(model)))
+    flags = PlayFlags(model=str(model), godot_project=config.godot_project)
+    stage = open_stage(flags)
     assert isinstance(stage, GameStage)
     first = stage.reset()
     for _ in range(4):

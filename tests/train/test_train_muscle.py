@@ -14,7 +14,6 @@ import torch
 from ambulo.configs.base import load_json
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
-from ambulo.configs.locomotion_env import MYOLEGS, LocomotionEnvironmentConfig
 from ambulo.configs.muscle import MuscleUpdatesConfig
 from ambulo.envs.characters.registry import load_character
 from ambulo.envs.reference.reference import (
@@ -152,18 +151,6 @@ def test_all_references_have_one_network(reference: Path) -> None:
     assert rows > 0
 
 
-def test_the_defaults_of_the_body() -> None:
-    legs = LocomotionEnvironmentConfig(character="myolegs")
-    assert (legs.joints, legs.substeps) == (MYOLEGS["joints"], 8)
-    assert LocomotionEnvironmentConfig().substeps == 5
-    mine = LocomotionEnvironmentConfig(
-        character="myolegs", joints=("hip_*",), substeps=4
-    )
-    assert (mine.joints, mine.substeps) == (("hip_*",), 4)
-
-
-def test_a_network_needs_muscles_and_updates_need_a_network() -> None:
-    with pytest.raises(ConfigError, match="resolver = nn needs actuation = muscle"):
-        LocomotionConfig().override("environment", resolver="nn")
+def test_updates_need_a_network() -> None:
     with pytest.raises(ConfigError, match="muscle_updates needs"):
         LocomotionConfig().override("training", muscle_updates={})

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import safetensors.torch
 import torch
 
 from ambulo.configs.errors import ModelFileError
@@ -95,66 +94,6 @@ def test_other_modes(tmp_path: Path, mode: str) -> None:
     states = torch.randn(2, 3, 112)
     with torch.no_grad():
         assert torch.equal(load_encoder(path).encode(states), network.encode(states))
-
-
-def _header(**changes: object) -> Callable[[Members], None]:
-    def change(members: Members) -> None:
-        header = json.loads(members["ambulo.json"])
-        members["ambulo.json"] = json.dumps({**header, **changes}).encode()
-
-    return change
-
-
-def _weights(
-    change: Callable[[dict[str, torch.Tensor]], object],
-) -> Callable[..., None]:
-    def apply(members: Members) -> None:
-        weights = safetensors.torch.load(members["policy.safetensors"])
-        change(weights)
-        members["policy.safetensors"] = safetensors.torch.save(weights)
-
-    return apply
-
-
-@pytest.mark.parametrize(
-    ("change", "rule"),
-    [
-        (_header(format="other"), "format is not"),
-        (_header(version=99), "newer"),
-        (
-            _header(kind="vr_navigation"),
-            "kind is 'vr_navigation', expected 'motion_nn'",
-        ),
-        (_header(state_size=111), "state_size"),
-        (_header(surprise=1), "unknown key"),
-        (lambda members: members.pop("ambulo.json"), "no ambulo.json"),
-        (lambda members: members.pop("policy.safetensors"), "no policy.safetensors"),
-        (_weights(lambda w: w.pop("head.bias")), "'head.bias' is missing"),
-        (_weights(lambda w: w.update(more=torch.ones(1))), "unexpected weight 'more'"),
-        (_weights(lambda w: w["mean"].fill_(torch.nan)), "not finite"),
-        (_weights(lambda w: w.update(mean=torch.ones(3))), "'mean' has shape"),
-    ],
-)
-def test_bad_files_end_in_one_line(
-    saved: tuple[Path, MotionNN], change: Callable[[Members], None], rule: str
-) -> None:
-    path = saved[0]
-    rewrite(path, change)
-    with pytest.raises(ModelFileError, match=rule) as caught:
-        load_motion_nn(path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def test_truncated_and_missing_files(
-    saved: tuple[Path, MotionNN], tmp_path: Path
-) -> None:
-    path = saved[0]
-    path.write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(ModelFileError, match="truncated"):
-        load_motion_nn(path)
-    with pytest.raises(ModelFileError, match="no such model file"):
-        load_motion_nn(tmp_path / "none.zip")
 
 
 def test_a_huge_network_is_refused_before_it_is_built(

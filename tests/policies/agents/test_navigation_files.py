@@ -92,11 +92,6 @@ Edit = Callable[[dict[str, Any]], Any]
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
-        (lambda h: h.update(format="other"), "format is not"),
-        (lambda h: h.update(version=2), "version 2 is newer than 1"),
-        (lambda h: h.update(version=0), "version = 0"),
-        (lambda h: h.update(kind="walk"), "kind"),
-        (lambda h: h.update(surprise=1), "unknown key 'surprise'"),
         (lambda h: h.pop("config"), "config"),
         (lambda h: h["config"]["network"].update(net_arch=[8, 9]), "has shape"),
         (lambda h: h["config"]["network"].update(net_arch=[2**40]), "net_arch"),
@@ -143,73 +138,12 @@ def test_a_head_of_older_files_is_ignored(
     assert again.keys() == model.weights.keys()
 
 
-@pytest.mark.parametrize(
-    "text", [b"", b"[]", b"{", b"\xff", b'{"a": NaN}', b"[" * 100_000, b"9" * 5000]
-)
-def test_headers_that_are_not_json_are_refused(
-    saved: Path, text: bytes, members_of: Read, write_zip: Write
-) -> None:
-    write_zip(saved, {**members_of(saved), "ambulo.json": text})
-    with pytest.raises(ModelFileError, match=r"ambulo\.json"):
-        load_navigation(saved)
-
-
-@pytest.mark.parametrize(
-    ("left_out", "message"),
-    [
-        ("ambulo.json", "not a model file"),
-        ("policy.safetensors", "no policy.safetensors"),
-        ("training.json", "half a checkpoint"),
-        ("training.safetensors", "half a checkpoint"),
-    ],
-)
-def test_missing_members_are_named(
-    saved: Path, left_out: str, message: str, members_of: Read, write_zip: Write
+@pytest.mark.parametrize("left_out", ["training.json", "training.safetensors"])
+def test_half_a_checkpoint_is_refused(
+    saved: Path, left_out: str, members_of: Read, write_zip: Write
 ) -> None:
     members = members_of(saved)
     del members[left_out]
     write_zip(saved, members)
-    with pytest.raises(ModelFileError, match=message):
+    with pytest.raises(ModelFileError, match="half a checkpoint"):
         load_navigation(saved)
-
-
-@pytest.mark.parametrize(
-    ("name", "tensor", "message"),
-    [
-        ("log_std", torch.tensor([0.0, torch.nan, 0.0]), "not finite"),
-        ("log_std", torch.full((3,), torch.inf), "not finite"),
-        ("log_std", torch.zeros(4), r"shape \(4,\), expected \(3,\)"),
-        ("log_std", torch.zeros(3, dtype=torch.float64), "is F64"),
-        ("log_std", None, "'log_std' is missing"),
-        ("mlp_extractor.scales", None, "scales"),
-        ("more", torch.zeros(1), "unexpected weight 'more'"),
-    ],
-)
-def test_weights_that_do_not_fit_are_refused(
-    saved: Path,
-    name: str,
-    tensor: torch.Tensor | None,
-    message: str,
-    members_of: Read,
-    write_zip: Write,
-) -> None:
-    members = members_of(saved)
-    policy = safetensors.torch.load(members["policy.safetensors"])
-    if tensor is None:
-        del policy[name]
-    else:
-        policy[name] = tensor
-    members["policy.safetensors"] = safetensors.torch.save(policy)
-    write_zip(saved, members)
-    with pytest.raises(ModelFileError, match=message):
-        load_navigation(saved)
-
-
-def test_weights_that_are_not_finite_are_not_saved(
-    saved: Path, tiny_model: Make
-) -> None:
-    before, model = saved.read_bytes(), tiny_model()
-    model.weights["log_std"][0] = torch.nan
-    with pytest.raises(ModelFileError, match="not finite"):
-        save_model(saved, model)
-    assert saved.read_bytes() == before

@@ -52,11 +52,3 @@ def test_a_sample_trains_and_resumes(
     assert COMMAND.main(["--resume", str(run), *more]) == 0
     assert export([str(run), "--out", str(tmp_path / "it.ambulo")]) == 0
     assert kind.encode() in (tmp_path / "it.ambulo").read_bytes()
-
-
-@pytest.mark.parametrize("scene", ["car", "platformer", "ring"])
-def test_a_sample_is_short(scene: str) -> None:
-    lines = sum(
-        len(file.read_text().splitlines()) for file in SAMPLES.glob(f"{scene}*.gd")
-    )
-    assert 0 < lines < 150

@@ -203,16 +203,6 @@ def test_a_run_that_a_reward_ends_resumes_from_its_last_checkpoint(
 def test_damaged_models_are_refused(first: LocomotionRunFolder, tmp_path: Path) -> None:
     folder = first
     model = load_locomotion(folder.final_model)
-    bad = {
-        **model.weights,
-        "log_std": torch.full_like(model.weights["log_std"], np.nan),
-    }
-    with pytest.raises(ModelFileError, match="'log_std' has values not finite"):
-        save_model(tmp_path / "bad.zip", type(model)(model.metadata, bad))
-    del bad["log_std"]
-    with pytest.raises(ModelFileError, match="'log_std' is missing"):
-        save_model(tmp_path / "bad.zip", type(model)(model.metadata, bad))
-    assert not (tmp_path / "bad.zip").exists()
     with pytest.raises(ModelFileError, match=r"bare\.zip: reference_0\.npz.* missing"):
         save_model(tmp_path / "bare.zip", type(model)(model.metadata, model.weights))
     with (
@@ -228,7 +218,3 @@ def test_damaged_models_are_refused(first: LocomotionRunFolder, tmp_path: Path) 
             new.writestr(name, data)
     nosy = load_locomotion(tmp_path / "nosy.zip").metadata.config.environment
     assert nosy.fault_folder is None  # a file does not choose where we write
-    with zipfile.ZipFile(tmp_path / "other.zip", "w") as archive:
-        archive.writestr("ambulo.json", json.dumps({"format": "ambulo-model"}))
-    with pytest.raises(ModelFileError, match="kind is None, expected 'locomotion'"):
-        load_locomotion(tmp_path / "other.zip")

@@ -106,12 +106,3 @@ def test_workers_teach_the_critic_alone_for_as_long(
             schedules.on_rollout_start()
             seen.append(task.learner.critic_only)
         assert seen == [True, True, True, False, False]
-
-
-def test_flags_of_workers_need_the_engine(
-    tiny: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["--config", str(tiny), "--no-progress"]
-    for flag in (["--workers", "2"], ["--address", "a:1"], ["--schedule", "gradients"]):
-        assert main([*arguments, *flag]) == 2
-        assert f"{flag[0]} needs --engine ray" in capsys.readouterr().err

@@ -10,12 +10,11 @@ import pytest
 
 from ambulo.common.signals import Interrupted
 from ambulo.configs.choices import ENGINE_PLACES
-from ambulo.configs.errors import RunFolderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.train.shared.command_text import shareable_arguments
 from ambulo.train.shared.resume import ResumePoint
 from ambulo.train.shared.run_command import report_interrupt
-from ambulo.train.shared.run_folders import LocomotionRunFolder, NavigationRunFolder
+from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.command import COMMAND
 
 
@@ -88,13 +87,6 @@ def test_an_interrupted_run_says_how_it_is_continued_here(
     monkeypatch.setenv("PATH", str(bin_folder))
     command = NavigationRunFolder(tmp_path).resume_command
     assert command == f"train_vr_navigation --resume {tmp_path}"
-
-
-def test_a_run_of_another_command_names_its_own(tmp_path: Path) -> None:
-    folder = LocomotionRunFolder.create(str(tmp_path), "a", "label", 0, force=False)
-    folder.describe("{}", [], 0)
-    with pytest.raises(RunFolderError, match=r"a run of train_locomotion, .*train_loc"):
-        COMMAND.find(str(folder.path), COMMAND.parse([]))
 
 
 def test_given_flags_are_handed_to_the_evaluation(tmp_path: Path) -> None:

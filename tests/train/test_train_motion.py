@@ -15,6 +15,7 @@ from fixtures.motion import write_people
 from ambulo.policies.agents.motion import load_encoder, load_motion_nn
 from ambulo.policies.files.model_file import load_model
 from ambulo.policies.kinds.motion_nn import MotionMetadata
+from ambulo.train.motion.clips import split_file
 from ambulo.train.shared.run_folders import MotionRunFolder
 from ambulo.train.train_motion import main as train
 
@@ -68,7 +69,7 @@ def test_run_folder_and_models(command: list[str], tmp_path: Path, mode: str) ->
     code = train([*command, "--mode", mode, "--epochs", "2", "--run-name", "a"])
     assert code == 0
     run = run_of(tmp_path, "a")
-    split = json.loads(run.split.read_text())
+    split = json.loads(split_file(run).read_text())
     parts = {clip["subject"]: clip["part"] for clip in split["clips"]}
     assert parts["02"] == "test"
     assert sorted(parts.values()).count("validation") >= 1
@@ -146,7 +147,7 @@ def test_activity_split(data: Path, tmp_path: Path) -> None:
                   "--mode", "mlp", "--epochs", "1", "--run-name", "a",
                   "--output", str(tmp_path / "runs"), *SMALL])  # fmt: skip
     assert code == 0
-    split = json.loads(run_of(tmp_path, "a").split.read_text())
+    split = json.loads(split_file(run_of(tmp_path, "a")).read_text())
     assert split["by"] == "activity"
     assert [clip["part"] for clip in split["clips"]].count("test") == 2
 

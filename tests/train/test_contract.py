@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import shutil
-import zipfile
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pytest
 from fixtures.exits import refusal
-from fixtures.trainings import TRAININGS
+from fixtures.model_files import members_of
+from fixtures.run_files import table, weights
+from fixtures.trainings import TRAININGS, VARIANTS
 
+import ambulo
 from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
 
@@ -26,11 +26,13 @@ class Runs:
     """Runs of one training, with data that they share."""
 
     def __init__(self, name: str, folder: Path) -> None:
-        self.name, self.training = name, TRAININGS[name]
+        self.name, self.training = name, (TRAININGS | VARIANTS)[name]
         self.command = self.training.load()
         self.out = folder / "runs"
         self.flags = [*self.training.data(folder), *self.training.flags]
-        self.folder("whole", "--seed", "3")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.folder("whole", "--seed", "3")
+        self.printed = printed.getvalue()
 
     def folder(self, name: str, *more: str, code: int = 0) -> RunFolder:
         """Train into a folder of this name."""
@@ -95,33 +97,7 @@ class Counted(StopRequest):
         """Take the number that a real signal sets."""
 
 
-def weights(path: Path) -> dict[str, bytes]:
-    """The bytes of all tensors of a model."""
-    if path.is_dir():
-        return {file.name: file.read_bytes() for file in path.glob("*.safetensors")}
-    if path.suffix == ".safetensors":
-        return {"": path.read_bytes()}
-    with zipfile.ZipFile(path) as archive:
-        names = [name for name in archive.namelist() if name.endswith(".safetensors")]
-        return {name: archive.read(name) for name in names if "training" not in name}
-
-
-def rows(folder: RunFolder) -> list[dict[str, str]]:
-    """What a run logged, without what depends on the clock."""
-    with folder.metrics.open(encoding="utf-8", newline="") as stream:
-        found: list[dict[str, Any]] = list(csv.DictReader(stream))
-    return [
-        {key: value for key, value in row.items() if not key.startswith(CLOCKS)}
-        for row in found
-    ]
-
-
-CLOCKS = ("seconds", "time/", "rows_per_second")
-
-
-def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
-    runs: Runs,
-) -> None:
+def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(runs: Runs) -> None:
     """Also where the process died while it wrote the next checkpoint."""
     stopped, printed = runs.part
     assert f"{stopped.program} --resume {stopped.path}" in printed
@@ -138,8 +114,33 @@ def test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(
     assert weights(part.final_model) == weights(whole.final_model)
     assert weights(part.final_model)
     assert weights(part.best_model) == weights(whole.best_model)
-    assert rows(part) == rows(whole)
+    assert table(part.metrics) == table(whole.metrics)
     assert not list(part.path.rglob("*.tmp"))
+    for file in (whole.evaluations, *whole.path.glob("*.csv")):
+        if file.exists() and file != whole.metrics:
+            assert (part.path / file.name).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "runs",
+    [
+        pytest.param(name, marks=pytest.mark.slow if training.slow else ())
+        for name, training in VARIANTS.items()
+    ],
+    indirect=True,
+)
+def test_so_does_one_with_other_settings(runs: Runs) -> None:
+    test_a_stopped_run_resumes_to_the_bits_of_a_whole_one(runs)
+
+
+def test_a_whole_run_is_loaded_and_names_no_place(runs: Runs) -> None:
+    whole = runs.open("whole")
+    assert ambulo.load(whole.path) is not None
+    assert str(whole.best_model) in runs.printed
+    assert list(whole.logs.rglob("events*"))
+    place = str(runs.out.parent)
+    for file in whole.path.rglob("*.zip"):
+        assert not any(place in str(data) for data in members_of(file).values())
 
 
 def test_another_seed_gives_other_bits(runs: Runs) -> None:
@@ -154,10 +155,10 @@ def test_another_seed_gives_other_bits(runs: Runs) -> None:
 def test_a_finished_run_is_not_trained_again(runs: Runs) -> None:
     whole = runs.open("whole")
     files = (whole.best_model, whole.final_model)
-    before, logged = [weights(file) for file in files], rows(whole)
+    before, logged = [weights(file) for file in files], table(whole.metrics)
     assert runs.resume("whole") == 0
     assert [weights(file) for file in files] == before
-    assert rows(whole) == logged
+    assert table(whole.metrics) == logged
 
 
 def test_a_folder_is_used_by_one_training_at_a_time(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 from fixtures import poses as _fixtures
 from fixtures.exits import refusal
+from fixtures.run_files import table
 
 from ambulo.cli import main as ambulo
 from ambulo.ik.data.pose_data import PoseData, load_poses, save_poses
@@ -48,11 +48,6 @@ def run_of(tmp_path: Path, name: str) -> IKRunFolder:
     return IKRunFolder(tmp_path / "runs" / name)
 
 
-def rows_of(run: IKRunFolder) -> list[dict[str, str]]:
-    with run.metrics.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 @pytest.mark.integration
 def test_run_folder_and_models(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -62,8 +57,7 @@ def test_run_folder_and_models(
     assert "kinematics check, RMS: LeftHand 0.0000" in told.err
     assert "unique to learn from" in told.err
     run = run_of(tmp_path, "a")
-    assert f"best model: {run.best_model}" in told.out
-    rows = rows_of(run)
+    rows = table(run.metrics)
     assert [row["epoch"] for row in rows] == ["1", "2", "3"]
     terms = (
         "position",
@@ -76,11 +70,9 @@ def test_run_folder_and_models(
     )
     assert {f"train/{term}" for term in terms} <= rows[0].keys()
     assert {"validation/error_cm", "validation/trackers/mpjpe_cm"} <= rows[0].keys()
-    assert list(run.logs.glob("events*"))
     network = load_ik_network(run.best_model)
     people = network.header.extra["people"]
     assert sum(map(len, people.values())) == 6
-    assert str(tmp_path) not in network.header.to_json()
     rig = load_rig()
     targets = Targets.of_pose(rig, start_pose(rig)).only("Head", "LeftHand")
     assert np.isfinite(network.predict(targets).rotations).all()
@@ -108,7 +100,7 @@ def test_published_networks(command: list[str], tmp_path: Path, kind: str) -> No
 def test_training_lowers_the_error(command: list[str], tmp_path: Path) -> None:
     train([*command, "--fresh", "--epochs", "25", "--run-name", "a",
            "--set", "training.average=0.9"])  # fmt: skip
-    rows = rows_of(run_of(tmp_path, "a"))
+    rows = table(run_of(tmp_path, "a").metrics)
     for name in ("train/loss", "validation/all/position_cm"):
         assert float(rows[-1][name]) < 0.6 * float(rows[0][name])
 

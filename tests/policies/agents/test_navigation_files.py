@@ -14,21 +14,17 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+from fixtures.model_files import change_header, members_of, tiny_model, write_zip
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agents.navigation import load_agent, load_navigation
-from ambulo.policies.files.model_file import ModelFile, save_model
+from ambulo.policies.files.model_file import save_model
 from ambulo.policies.kinds.vr_navigation import describe
-
-Members = dict[str, bytes]
-Make = Callable[..., ModelFile]
-Read = Callable[[Path], Members]
-Write = Callable[[Path, Members], Path]
 
 
 @pytest.mark.parametrize("mode", ["continuous", "discrete"])
-def test_what_is_saved_is_loaded(tmp_path: Path, mode: str, tiny_model: Make) -> None:
+def test_what_is_saved_is_loaded(tmp_path: Path, mode: str) -> None:
     model, path = tiny_model(mode), tmp_path / "model.zip"
     save_model(path, model)
     loaded = load_navigation(path)
@@ -52,9 +48,7 @@ PLACES = {
 }
 
 
-def test_where_engines_are_is_not_saved(
-    tmp_path: Path, tiny_model: Make, members_of: Read
-) -> None:
+def test_where_engines_are_is_not_saved(tmp_path: Path) -> None:
     model = tiny_model()
     config = model.metadata.config.override("environment", godot_engines=2, **PLACES)
     config = config.override("training", output="/home/somebody/runs")
@@ -66,20 +60,13 @@ def test_where_engines_are_is_not_saved(
     assert load_agent(tmp_path / "model.zip").config.environment.godot_engines == 2
 
 
-def test_where_engines_are_is_not_taken_from_a_file(
-    saved: Path, members_of: Read, write_zip: Write
-) -> None:
-    members = members_of(saved)
-    header = json.loads(members["ambulo.json"])
-    header["config"]["environment"] |= PLACES
-    members["ambulo.json"] = json.dumps(header).encode()
-    environment = load_navigation(write_zip(saved, members)).metadata.config.environment
+def test_where_engines_are_is_not_taken_from_a_file(saved: Path) -> None:
+    change_header(saved, lambda header: header["config"]["environment"].update(PLACES))
+    environment = load_navigation(saved).metadata.config.environment
     assert [getattr(environment, name) for name in PLACES] == [None] * 3
 
 
-def test_a_model_without_training_state_is_smaller(
-    saved: Path, tmp_path: Path, tiny_model: Make
-) -> None:
+def test_a_model_without_training_state_is_smaller(saved: Path, tmp_path: Path) -> None:
     path = tmp_path / "best.zip"
     save_model(path, dataclasses.replace(tiny_model(), training=None))
     assert load_navigation(path).training is None
@@ -104,20 +91,16 @@ Edit = Callable[[dict[str, Any]], Any]
     ],
 )
 def test_headers_that_do_not_fit_are_refused(
-    saved: Path, edit: Edit, message: str, members_of: Read, write_zip: Write
+    saved: Path, edit: Edit, message: str
 ) -> None:
-    members = members_of(saved)
-    header = json.loads(members["ambulo.json"])
-    edit(header)
-    members["ambulo.json"] = json.dumps(header).encode()
-    write_zip(saved, members)
+    change_header(saved, edit)
     with pytest.raises(ModelFileError, match=message) as caught:
         load_navigation(saved)
     assert str(saved) in str(caught.value)
 
 
 def test_a_head_of_older_files_is_ignored(
-    saved: Path, members_of: Read, write_zip: Write, caplog: pytest.LogCaptureFixture
+    saved: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     model, members = load_navigation(saved), members_of(saved)
     header = json.loads(members["ambulo.json"])
@@ -139,9 +122,7 @@ def test_a_head_of_older_files_is_ignored(
 
 
 @pytest.mark.parametrize("left_out", ["training.json", "training.safetensors"])
-def test_half_a_checkpoint_is_refused(
-    saved: Path, left_out: str, members_of: Read, write_zip: Write
-) -> None:
+def test_half_a_checkpoint_is_refused(saved: Path, left_out: str) -> None:
     members = members_of(saved)
     del members[left_out]
     write_zip(saved, members)

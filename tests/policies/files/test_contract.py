@@ -9,16 +9,14 @@ from pathlib import Path
 import pytest
 import safetensors.torch
 import torch
+from fixtures.model_files import HEADER, POLICY, Members, members_of, write_zip
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.policies.files.archive import read_archive
 from ambulo.policies.files.headers import FileHeader
 from ambulo.policies.files.model_file import ModelFile, load_model, save_model
 from ambulo.policies.registry import model_kinds, shipped_cards
 
-Members = dict[str, bytes]
 Weights = dict[str, torch.Tensor]
-HEADER, POLICY = "ambulo.json", "policy.safetensors"
 SHIPPED = {
     card.kind: card.path
     for card in shipped_cards().values()
@@ -110,9 +108,8 @@ def test_damage_is_one_line_that_names_the_file(
     change: Callable[[Members], None],
     rule: str,
     tmp_path: Path,
-    write_zip: Callable[[Path, Members], Path],
 ) -> None:
-    members = read_archive(SHIPPED[kind])
+    members = members_of(SHIPPED[kind])
     change(members)
     path = write_zip(tmp_path / "model.zip", members)
     with pytest.raises(ModelFileError, match=rule) as caught:
@@ -124,9 +121,7 @@ def test_damage_is_one_line_that_names_the_file(
 @pytest.mark.parametrize(
     "text", [b"", b"[]", b"{", b"\xff", b'{"a": NaN}', b"[" * 100_000, b"9" * 5000]
 )
-def test_headers_that_are_not_json_are_refused(
-    text: bytes, tmp_path: Path, write_zip: Callable[[Path, Members], Path]
-) -> None:
+def test_headers_that_are_not_json_are_refused(text: bytes, tmp_path: Path) -> None:
     path = write_zip(tmp_path / "model.zip", {HEADER: text})
     with pytest.raises(ModelFileError, match=r"model\.zip: ambulo\.json"):
         load_model(path, model_kinds()["gait_net"].header)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from fixtures.model_files import change_header
 
 from ambulo.configs.errors import GaitParameterError, ModelFileError
 from ambulo.configs.gait import GaitSpace, gait_space
@@ -17,7 +18,6 @@ from ambulo.configs.healthy_gait import HEALTHY
 from ambulo.motion.gaits.frames import WAY_RATE, frame_rate, speed_of
 from ambulo.policies.agents.gait_network import load_gait_network, phase_inputs
 from ambulo.policies.agents.gait_training import load_gait_net
-from ambulo.policies.files.archive import read_archive, write_atomic, zipped
 from ambulo.policies.files.model_file import ModelFile, save_model
 from ambulo.policies.kinds.gait_net import GaitNetMetadata, describe_gait_net
 from ambulo.policies.networks.gait_net import GaitNet
@@ -160,11 +160,11 @@ def test_other_parameters_are_refused_with_the_difference(
 
 
 def test_damaged_parameters_are_refused(file: Path, tmp_path: Path) -> None:
-    members = read_archive(file)
-    bad = tmp_path / "bad.zip"
-    header = json.loads(members["ambulo.json"])
-    header["space"]["parameters"][0]["high"] = -5.0
-    write_atomic(bad, zipped({**members, "ambulo.json": json.dumps(header).encode()}))
+
+    def change(header: dict[str, Any]) -> None:
+        header["space"]["parameters"][0]["high"] = -5.0
+
+    bad = change_header(file, change, tmp_path / "bad.zip")
     with pytest.raises(ModelFileError, match=r"bad\.zip: ambulo\.json: .*stride"):
         load_gait_network(bad)
 

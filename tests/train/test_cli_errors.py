@@ -209,7 +209,8 @@ def test_a_run_is_not_overwritten_unasked(capsys: pytest.CaptureFixture[str]) ->
 def test_full_disk(tmp_full_disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [*QUICK, "--timesteps", "64", "--output", str(tmp_full_disk)]
     more = ["--run-name", "a", "--set", "ppo.n_steps=4", "--eval-freq", "0"]
-    assert "No space left on device" in refused([*arguments, *more], capsys)
+    error = refusal(train, [*arguments, *more], capsys, alone=False)
+    assert "No space left on device" in error
     assert not list(tmp_full_disk.rglob("*.tmp"))
     assert not list(tmp_full_disk.rglob("*.zip")), "no half-written model"
 

@@ -98,7 +98,9 @@ def measure(
                 remote = task_of(task, Path(name), count)
                 fleet = Fleet(cluster, remote, count)
                 try:
-                    times[str(count)] = clocked(remote, fleet.callbacks(), rounds)
+                    times[str(count)] = clocked(
+                        remote, fleet.environment_callbacks(), rounds
+                    )
                 finally:
                     fleet.close()
     rates = {

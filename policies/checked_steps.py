@@ -7,7 +7,7 @@ weights so in the next update, whose error could not name its cause.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,17 +15,10 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.batch import BatchStep, TaskBatch
 from ambulo.configs.errors import ObservationError, RewardError
+from ambulo.policies.files.headers import DescribedLayout
 
 TERM = "reward/"
 """Beginning of the keys of reward terms in the info of a step."""
-
-
-class NamedParts(Protocol):
-    """An observation layout that names its parts."""
-
-    def slices(self) -> Mapping[str, slice]:
-        """Return where each part lies."""
-        ...
 
 
 def checked_step(batch: TaskBatch, actions: NDArray[np.generic]) -> BatchStep:
@@ -79,7 +72,7 @@ def checked_steps(
 
 
 def number_not_finite(
-    obs: NDArray[np.floating[Any]], layout: NamedParts | None
+    obs: NDArray[np.floating[Any]], layout: DescribedLayout | None
 ) -> tuple[int, str]:
     """Return the row of the first number of `obs` (N, size) that is not finite, and its text.
 

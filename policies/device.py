@@ -24,3 +24,15 @@ def pick_device(name: str) -> torch.device:
             f"training.device = {name!r} cannot be used: {reason}"
         ) from None
     return device
+
+
+def start_torch(device: str, seed: int, threads: int = 0) -> torch.device:
+    """Seed torch and set its threads, 0: as they are; return the device `device`.
+
+    Raises:
+        ConfigError: The device cannot be used here.
+    """
+    if threads:
+        torch.set_num_threads(threads)
+    torch.manual_seed(seed)
+    return pick_device(device)

@@ -13,11 +13,12 @@ from stable_baselines3.common.type_aliases import MaybeCallback
 from stable_baselines3.common.utils import set_random_seed
 
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.godot import GodotConfig
+from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.vr import NavigationConfig
 from ambulo.configs.vr_learning import PPOConfig
 from ambulo.policies.device import pick_device
 from ambulo.policies.device_rollouts import DeviceRolloutBuffer
-from ambulo.policies.files.headers import DescribedLayout
 from ambulo.policies.files.model_file import ModelFile, weights_of
 from ambulo.policies.kinds.vr_navigation import NavigationMetadata, describe
 from ambulo.policies.networks.actor_critic import NavigationPolicy, navigation_kwargs
@@ -35,7 +36,6 @@ def make_learner(
     env: Sb3BatchEnv,
     *,
     tensorboard_log: str | None = None,
-    verbose: int = 0,
 ) -> FastPPO:
     """A fresh learner for `env`, seeded with `training.seed`.
 
@@ -47,7 +47,6 @@ def make_learner(
         env: wraps a batch that has a `layout`; its observations may include the
             privileged numbers of the critic.
         tensorboard_log: folder of TensorBoard logs, or None.
-        verbose: SB3's verbosity.
 
     Raises:
         ConfigError: a device that is not here, a roll-out too small to learn from, or a
@@ -61,12 +60,8 @@ def make_learner(
     learner = ppo_learner(
         NavigationPolicy,
         env,
-        config.ppo,
-        seed=config.training.seed,
-        device=config.training.device,
-        threads=config.training.update_threads,
+        config,
         tensorboard_log=tensorboard_log,
-        verbose=verbose,
         policy_kwargs={"scales": scales, "actor_size": layout.size, **kwargs},
         recurrent=config.network.recurrent > 0,
     )
@@ -77,41 +72,36 @@ def make_learner(
 def ppo_learner(
     policy: type[BasePolicy],
     env: Sb3BatchEnv,
-    ppo: PPOConfig,
+    config: NavigationConfig | LocomotionConfig | GodotConfig,
     *,
     policy_kwargs: Mapping[str, Any],
-    seed: int,
-    device: str,
-    threads: int,
     tensorboard_log: str | None = None,
-    verbose: int = 0,
     recurrent: bool = False,
 ) -> FastPPO:
     """A fresh learner of any policy for `env`; everything random is seeded first.
 
+    Torch, numpy, `random` and the action space get the seed `training.seed`.
+
     Args:
         policy: class of the policy.
         env: the environments.
-        ppo: settings of the algorithm.
+        config: all settings.
         policy_kwargs: arguments of `policy`.
-        seed: of torch, numpy, `random` and the action space.
-        device: torch device.
-        threads: torch threads of an update.
         tensorboard_log: folder of TensorBoard logs, or None.
-        verbose: SB3's verbosity.
         recurrent: whether the policy has states.
 
     Raises:
         ConfigError: a device that is not here, or a roll-out too small to learn from.
     """
-    place = pick_device(device)
+    ppo, training = config.ppo, config.training
+    place = pick_device(training.device)
     rollout = ppo.n_steps * env.num_envs
     if rollout < 2:
         raise ConfigError(
             "ppo.n_steps = 1 with one environment: a roll-out needs 2 decisions or more"
         )
-    set_random_seed(seed, using_cuda=place.type == "cuda")
-    env.action_space.seed(seed)
+    set_random_seed(training.seed, using_cuda=place.type == "cuda")
+    env.action_space.seed(training.seed)
     optimizer = {"eps": 1e-5, "fused": place.type in _FUSED_DEVICES}
     kind: type[FastPPO] = FastPPO
     sequences: dict[str, Any] = {}
@@ -137,15 +127,14 @@ def ppo_learner(
             target_kl=ppo.target_kl,
             reward_scale=ppo.reward_scale,
             route_coef=ppo.route_coef,
-            update_threads=threads,
+            update_threads=training.update_threads,
             tensorboard_log=tensorboard_log,
-            verbose=verbose,
             device=place,
             rollout_buffer_class=None if place.type == "cpu" else DeviceRolloutBuffer,
             policy_kwargs={**policy_kwargs, "optimizer_kwargs": optimizer},
             **sequences,
         )
-    learner.seed = seed
+    learner.seed = training.seed
     if isinstance(learner.policy, NavigationPolicy):
         learner.policy.precision = number_format(ppo.precision, place)
     return learner
@@ -191,31 +180,21 @@ def learn_until(
 
 
 def model_of(
-    learner: FastPPO,
-    config: NavigationConfig,
-    layout: DescribedLayout | None = None,
-    *,
-    command: str = "",
-    extra: Mapping[str, Any] | None = None,
+    learner: FastPPO, config: NavigationConfig, *, command: str = ""
 ) -> ModelFile[NavigationMetadata]:
     """A copy of the learner's policy with its metadata, to be saved or to act.
 
     Args:
-        learner: its environment gives the layout when `layout` is None.
+        learner: has an environment.
         config: how it was trained; paths of engines are left out.
-        layout: of the observations.
         command: command line of the training.
-        extra: plain JSON values for the file.
     """
-    if layout is None:
-        env = learner.get_env()
-        assert env is not None, "a learner without environment needs a layout"
-        layout = env.get_attr("layout")[0]
+    env = learner.get_env()
+    assert env is not None
     metadata = describe(
         config,
-        layout,
+        env.get_attr("layout")[0],
         num_timesteps=learner.num_timesteps,
         command=command,
-        extra=extra,
     )
     return ModelFile(metadata, weights_of(learner.policy))

@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 
 from ambulo.configs.gait import GaitSpace
-from ambulo.policies.files.model_file import ModelFile, load_model
+from ambulo.policies.files.model_file import load_model
 from ambulo.policies.kinds.gait_net import GaitNetMetadata
 from ambulo.policies.networks.gait_net import GaitNet
-
-GaitNetFile = ModelFile[GaitNetMetadata]
-"""The contents of a file of a gait network."""
 
 
 def load_gait_net(

@@ -8,12 +8,9 @@ from ambulo.ik.rig import load_rig
 from ambulo.ik.solver.headers import IKNetworkHeader
 from ambulo.ik.solver.network import IKNetwork
 from ambulo.ik.solver.solver import NeuralIKSolver, warm_solver
-from ambulo.policies.files.model_file import ModelFile, load_model
+from ambulo.policies.files.model_file import load_model
 from ambulo.policies.kinds.ik_training import IKMetadata
 from ambulo.policies.networks.ik_net import IKNet
-
-IKModelFile = ModelFile[IKMetadata]
-"""The contents of a checkpoint of a pose network."""
 
 
 def load_checkpoint_solver(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ambulo.configs.arrays import Floats, Singles
 from ambulo.motion.rotations import quat_conjugate
-from ambulo.policies.files.model_file import ModelFile, load_model
+from ambulo.policies.files.model_file import load_model
 from ambulo.policies.kinds.motion_nn import MotionMetadata
 from ambulo.policies.networks.motion_nn import LARGEST, MotionNN
 from ambulo.policies.networks.motion_state import (
@@ -20,9 +20,6 @@ from ambulo.policies.networks.motion_state import (
     heading_of,
     to_world,
 )
-
-MotionModelFile = ModelFile[MotionMetadata]
-"""The contents of a file of a motion network."""
 
 
 def load_motion_nn(path: str | os.PathLike[str], device: str = "cpu") -> MotionNN:

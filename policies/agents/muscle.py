@@ -5,12 +5,9 @@ from __future__ import annotations
 import os
 
 from ambulo.muscle.muscle_nn import MuscleNN, muscle_nn_from_bytes
-from ambulo.policies.files.model_file import ModelFile, load_model
+from ambulo.policies.files.model_file import load_model
 from ambulo.policies.kinds.locomotion import MUSCLES
 from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
-
-MuscleCheckpoint = ModelFile[MuscleTrainingMetadata]
-"""The contents of a checkpoint of a muscle network."""
 
 
 def load_checkpoint_network(path: str | os.PathLike[str]) -> MuscleNN:

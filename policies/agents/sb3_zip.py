@@ -7,6 +7,7 @@ Only the tensors of `policy.pth` (see `torch_tensors`) and the plain JSON values
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +18,11 @@ from torch import Tensor
 from ambulo.configs.errors import ConfigError, ModelFileError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.files.archive import Archive, parse_json
-from ambulo.policies.files.headers import header_bytes
+from ambulo.policies.files.headers import (
+    ObservationPart,
+    StoredLayout,
+    header_bytes,
+)
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.files.raw_headers import SB3_ZIP
 from ambulo.policies.files.torch_tensors import read_torch_tensors
@@ -39,6 +44,7 @@ PUBLISHED_PARTS = (
     ("goal_direction", 3, "1"),
 )
 """The published 48 numbers: name, size, unit."""
+SIZE = sum(size for _, size, _ in PUBLISHED_PARTS)
 ACTIONS = 3
 MAX_WIDTH = 65536
 """Widest layer that is read."""
@@ -49,21 +55,16 @@ _RENAMED = {
 }
 
 
-class _PublishedLayout:
-    """The layout that a published policy was trained on."""
-
-    size = sum(size for _, size, _ in PUBLISHED_PARTS)
-
-    def schema(self) -> list[dict[str, object]]:
-        """Rows as `ObservationLayout.schema`."""
-        rows: list[dict[str, object]] = []
-        at = 0
-        for name, size, unit in PUBLISHED_PARTS:
-            stop = at + size
-            row = {"name": name, "start": at, "stop": stop, "unit": unit}
-            rows.append({**row, "meaning": "as published"})
-            at = stop
-        return rows
+def published_layout() -> StoredLayout:
+    """Return the layout that a published policy was trained on."""
+    stops = accumulate(size for _, size, _ in PUBLISHED_PARTS)
+    parts = [
+        ObservationPart(
+            name=name, start=stop - size, stop=stop, unit=unit, meaning="as published"
+        )
+        for (name, size, unit), stop in zip(PUBLISHED_PARTS, stops, strict=True)
+    ]
+    return StoredLayout(tuple(parts))
 
 
 def load_sb3_zip(
@@ -112,11 +113,11 @@ def load_sb3_zip(
         raise ModelFileError(f"{source}: {error}") from None
     metadata = describe(
         config,
-        _PublishedLayout(),
+        published_layout(),
         num_timesteps=steps if type(steps) is int and 0 <= steps < 2**63 else 0,
         extra={"source": SB3_ZIP},
     )
-    scales = {"mlp_extractor.scales": torch.ones(_PublishedLayout.size)}
+    scales = {"mlp_extractor.scales": torch.ones(SIZE)}
     found = {_renamed(name): values for name, values in weights.items()} | scales
     shapes = {name: tuple(values.shape) for name, values in found.items()}
     check_shapes(shapes, metadata.weight_shapes(shapes, source), source)
@@ -145,10 +146,10 @@ def _widths(weights: Mapping[str, Any], source: str) -> tuple[int, ...]:
         raise ModelFileError(
             f"{source}: not an MlpPolicy with hidden layers and continuous actions"
         )
-    if seen != _PublishedLayout.size or actions != (ACTIONS,):
+    if seen != SIZE or actions != (ACTIONS,):
         raise ModelFileError(
             f"{source}: a policy with {seen} observations and {actions} actions, "
-            f"expected {_PublishedLayout.size} and ({ACTIONS},)"
+            f"expected {SIZE} and ({ACTIONS},)"
         )
     return tuple(widths)
 

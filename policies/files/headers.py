@@ -46,7 +46,7 @@ Size = Annotated[int, Field(ge=0)]
 
 
 class DescribedLayout(Protocol):
-    """An observation layout: its size, and rows for JSON."""
+    """An observation layout: its size, its parts, and a fixed factor for each number."""
 
     @property
     def size(self) -> int:
@@ -55,6 +55,14 @@ class DescribedLayout(Protocol):
 
     def schema(self) -> list[dict[str, object]]:
         """Return one row for each part: name, start, stop, unit, meaning."""
+        ...
+
+    def slices(self) -> Mapping[str, slice]:
+        """Return where each part lies."""
+        ...
+
+    def scales(self) -> NDArray[np.float32]:
+        """Return the factors. Shape (size,)."""
         ...
 
 

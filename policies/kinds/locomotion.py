@@ -15,6 +15,7 @@ from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.locomotion_env import SUITE_BODIES
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.policies.files.headers import (
+    DescribedLayout,
     FileHeader,
     ObservationPart,
     Shapes,
@@ -26,7 +27,6 @@ from ambulo.policies.files.headers import (
 from ambulo.policies.files.spec import ModelSpec
 
 if TYPE_CHECKING:
-    from ambulo.policies.networks.locomotion_policy import ScaledLayout
     from ambulo.policies.networks.simulation_nn import SimulationNN
 
 REFERENCE = "reference_{}.npz"
@@ -122,7 +122,7 @@ class LocomotionMetadata(FileHeader):
 
 def describe_locomotion(
     config: LocomotionConfig,
-    layout: ScaledLayout,
+    layout: DescribedLayout,
     actions: Sequence[str],
     *,
     encoder: MotionNNConfig | None = None,

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.configs.gait import GaitSpace
-from ambulo.configs.gait_net import GaitNetConfig
 from ambulo.motion.human23 import N_SIXDOF
 
 LEAST = 1e-3
@@ -70,11 +69,6 @@ class GaitNet(nn.Module):
         self.scale.copy_(_at_least(inputs.std(0)))
         self.mean.copy_(poses.mean(0))
         self.spread.copy_(poses.std(0).clamp(min=LEAST))
-
-
-def make_gait_net(space: GaitSpace, config: GaitNetConfig) -> GaitNet:
-    """A fresh network as the settings say."""
-    return GaitNet(space, config.hidden, config.layers, config.harmonics)
 
 
 def _at_least(scale: Tensor) -> Tensor:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from gymnasium import spaces
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ambulo.configs.motion_nn import MotionNNConfig
 from ambulo.configs.simulation_nn import SimulationNetworkConfig
+from ambulo.policies.files.headers import DescribedLayout
 from ambulo.policies.networks.mode_policy import ModePolicy, TwoLevelPolicy
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
@@ -26,26 +26,9 @@ POLICIES: dict[str, type[SimulationNN]] = {
 """The policy classes by `network.policy`."""
 
 
-class ScaledLayout(Protocol):
-    """An observation layout with a fixed factor for each number."""
-
-    @property
-    def size(self) -> int:
-        """Length of an observation."""
-        ...
-
-    def schema(self) -> list[dict[str, Any]]:
-        """Return one row for each part."""
-        ...
-
-    def scales(self) -> NDArray[np.float32]:
-        """Return the factors. Shape (size,)."""
-        ...
-
-
 def policy_kwargs(
     network: SimulationNetworkConfig,
-    layout: ScaledLayout,
+    layout: DescribedLayout,
     encoder: MotionNNConfig | MotionNN | None = None,
 ) -> dict[str, Any]:
     """Return the arguments of the policy class besides spaces and step size.
@@ -64,7 +47,7 @@ def policy_kwargs(
 
 def make_policy(
     network: SimulationNetworkConfig,
-    layout: ScaledLayout,
+    layout: DescribedLayout,
     actions: int,
     encoder: MotionNNConfig | None = None,
 ) -> SimulationNN:

@@ -12,7 +12,7 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.logger import Logger
 
-from ambulo.configs.vr_learning import PPOConfig
+from ambulo.configs.vr import NavigationConfig
 from ambulo.policies.learner import ppo_learner
 from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
@@ -74,13 +74,12 @@ def score(steps: int, units: int) -> float:
     """Mean of the last 500 rewards after `steps` steps; 0 is chance, 1 the best."""
     batch = SignBatch()
     actions = spaces.Box(-1, 1, (3,), np.float32)
-    ppo = PPOConfig(
-        n_steps=32, batch_size=512, learning_rate=3e-3, gamma=0.98, burn_in=4,
+    config = NavigationConfig().override(
+        "ppo", n_steps=32, batch_size=512, learning_rate=3e-3, gamma=0.98, burn_in=4,
         reward_scale=1.0,
     )  # fmt: skip
     learner = ppo_learner(
-        NavigationPolicy, Sb3BatchEnv(batch, actions), ppo, seed=0, device="cpu",
-        threads=1, recurrent=units > 0,
+        NavigationPolicy, Sb3BatchEnv(batch, actions), config, recurrent=units > 0,
         policy_kwargs={
             "scales": np.ones(2, np.float32), "actor_size": 2, "widths": (32, 32),
             "activation": "tanh", "log_std_init": -0.5, "units": units,

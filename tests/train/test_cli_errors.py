@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from fixtures.exits import exit_code
+from fixtures.exits import exit_code, refusal
 
 from ambulo import cli
 from ambulo.configs.presets import VR_PRESETS
@@ -27,6 +27,15 @@ def run(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, 
     return code, captured.err
 
 
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """The line of a training command that refuses its arguments."""
+    code, error = run(arguments, capsys)
+    assert code == 2
+    assert error.startswith("ambulo: error: ")
+    assert error.count("\n") == 1
+    return error
+
+
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "here"
@@ -42,11 +51,9 @@ def left_behind() -> list[str]:
     ("arguments", "message"),
     [
         (["--preset", "quik_test"], "unknown preset 'quik_test' (did you mean"),
-        (["--config", "none.json"], "none.json: no such file"),
         ([*QUICK, "--timesteps", "-5"], "training.total_timesteps = -5"),
         ([*QUICK, "--timesteps", "many"], "invalid int value: 'many'"),
         ([*QUICK, "--num-envs", "0"], "environment.num_environments = 0"),
-        ([*QUICK, "--seed", "-1"], "training.seed = -1"),
         ([*QUICK, "--episodes", "0"], "--episodes 0"),
         ([*QUICK, "--num-envs", str(2**63)], f"beyond {2**63 - 1}"),
         ([*QUICK, "--num-envs", str(2**62)], "less than or equal to 1000000000000"),
@@ -57,6 +64,9 @@ def left_behind() -> list[str]:
         ([*QUICK, "--set", "network.net_arch=" + "[" * 5000], "more than 100 deep"),
         ([*QUICK, "--set", r'training.device="\ud800"'], "half a character"),
         ([*QUICK, "--set", "ppo.lerning_rate=1"], "did you mean 'ppo.learning_rate'"),
+        ([*QUICK, "--set", "poo.gamma=1"], "did you mean 'ppo'"),
+        ([*QUICK, "--set", "ppo.gamma"], "expected KEY=VALUE"),
+        ([*QUICK, "--set", "ppo.gamma=fast"], 'ppo.gamma = "fast"'),
         ([*QUICK, "--set", "environment.levels=mazes"], "did you mean 'maze'"),
         ([*QUICK, "--level-file", "none.json"], "no such level file or folder"),
         (
@@ -87,31 +97,20 @@ def left_behind() -> list[str]:
             "--godot-url: needs --world godot, this is compiled",
         ),
         ([*QUICK, "--world", "unity"], "environment.world"),
-        ([*QUICK, "--device", "warp"], "training.device = 'warp'"),
         ([*QUICK, "--set", "rewards.custom=no.such:Term"], "rewards.custom"),
-        ([*QUICK, "--run-name", "../up"], "run name '../up'"),
         ([*QUICK, "--log-level", "loud"], "--log-level loud: unknown level"),
         ([*QUICK, "--fast"], "unrecognized arguments: --fast"),
-        ([*QUICK, "--resume", "x"], "no --preset/--config"),
         (["--resume", "x", "--init-from", "y"], "exclude each other"),
-        ([*QUICK, "--json", "none/scores.json"], "none: no such folder"),
         ([*QUICK, "--output", "~nobody-here/runs"], "home directory"),
         (["--eval", "none", "--world", "unity"], "--world: unknown 'unity'"),
         (["--eval", "none", "--num-envs", "0"], "--num-envs 0"),
         (["--eval", "none", "--godot-engines", "0"], "--godot-engines 0"),
-        (["--resume", "none"], "none: no such run folder or checkpoint"),
-        (["--resume", "."], "not a run folder"),
-        (["--eval", "none.zip"], "none.zip: no such model file"),
     ],
 )
 def test_bad_input(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, error = run(arguments, capsys)
-    assert code == 2
-    assert error.startswith("ambulo: error: ")
-    assert error.count("\n") == 1
-    assert message in error
+    assert message in refused(arguments, capsys)
     assert left_behind() == []
 
 
@@ -147,10 +146,7 @@ def test_a_wrong_engine_is_told_before_levels_are_built(
         port = free.getsockname()[1]
     flags = ["--world", "godot", f"--{key.replace('_', '-')}", value.format(port=port)]
     start = QUICK if command == "train" else ["--eval", "none"]
-    code, error = run([*start, *flags], capsys)
-    assert code == 2
-    assert message.format(port=port) in error
-    assert error.count("\n") == 1
+    assert message.format(port=port) in refused([*start, *flags], capsys)
     assert left_behind() == []
 
 
@@ -181,29 +177,20 @@ def test_damaged_model(
     flag: str, data: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
     Path("model.zip").write_bytes(data)
-    code, error = run([flag, "model.zip"], capsys)
-    assert code == 2
+    error = refused([flag, "model.zip"], capsys)
     assert error.startswith("ambulo: error: model.zip: ")
-    assert error.count("\n") == 1
     assert left_behind() == ["model.zip"]
 
 
 def test_output_that_cannot_be_written(capsys: pytest.CaptureFixture[str]) -> None:
     Path("file").write_text("", encoding="utf-8")
-    code, error = run([*QUICK, "--output", "file/runs"], capsys)
-    assert code == 2
-    assert error.startswith("ambulo: error: ")
-    assert "cannot be written" in error
-    assert error.count("\n") == 1
+    assert "cannot be written" in refused([*QUICK, "--output", "file/runs"], capsys)
     assert left_behind() == ["file"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is read-only on Linux")
 def test_read_only_output(capsys: pytest.CaptureFixture[str]) -> None:
-    code, error = run([*QUICK, "--output", "/proc/ambulo"], capsys)
-    assert code == 2
-    assert "cannot be written" in error
-    assert error.count("\n") == 1
+    assert "cannot be written" in refused([*QUICK, "--output", "/proc/ambulo"], capsys)
     assert left_behind() == []
 
 
@@ -221,13 +208,9 @@ def test_a_run_is_not_overwritten_unasked(capsys: pytest.CaptureFixture[str]) ->
 
 def test_full_disk(tmp_full_disk: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = [*QUICK, "--timesteps", "64", "--output", str(tmp_full_disk)]
-    code, error = run(
-        [*arguments, "--run-name", "a", "--set", "ppo.n_steps=4", "--eval-freq", "0"],
-        capsys,
-    )
-    assert code == 2
+    more = ["--run-name", "a", "--set", "ppo.n_steps=4", "--eval-freq", "0"]
+    error = refusal(train, [*arguments, *more], capsys, alone=False)
     assert "No space left on device" in error
-    assert error.count("\n") == 1
     assert not list(tmp_full_disk.rglob("*.tmp"))
     assert not list(tmp_full_disk.rglob("*.zip")), "no half-written model"
 
@@ -268,14 +251,8 @@ def test_resume_with_save_config_does_not_train(
 
 
 def test_commands_of_ambulo(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        cli.main(["traan"])
-    assert caught.value.code == 2
-    error = capsys.readouterr().err
-    assert error.startswith(
-        "ambulo: error: unknown command 'traan' (did you mean 'train'"
-    )
-    assert error.count("\n") == 1
+    start = "ambulo: error: unknown command 'traan' (did you mean 'train'"
+    assert refusal(cli.main, ["traan"], capsys).startswith(start)
 
 
 @pytest.mark.parametrize(
@@ -316,10 +293,8 @@ def test_commands_of_ambulo(capsys: pytest.CaptureFixture[str]) -> None:
 def test_bad_input_of_commands(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(arguments) == 2
-    error = capsys.readouterr().err
+    error = refusal(cli.main, arguments, capsys)
     assert error.startswith("ambulo: error: ")
-    assert error.count("\n") == 1
     assert message in error
     assert left_behind() == []
 

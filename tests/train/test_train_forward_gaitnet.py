@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 from fixtures import gait_data as _fixtures
-from fixtures.exits import refusal
+from fixtures.run_files import table
 
 from ambulo.commands.gait.flags import extract_cycles as extract_command
 from ambulo.configs.gait import gait_space
@@ -53,11 +52,6 @@ def run_of(tmp_path: Path, name: str) -> GaitRunFolder:
     return GaitRunFolder(tmp_path / "runs" / name)
 
 
-def rows_of(run: GaitRunFolder) -> list[dict[str, str]]:
-    with run.metrics.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
 def weights_of(path: Path) -> dict[str, np.ndarray]:
     return {
         name: w.numpy() for name, w in load_model(path, GaitNetMetadata).weights.items()
@@ -74,17 +68,15 @@ def test_run_folder_and_models(
     assert "13 parameters of human23" in told.err
     assert "on gaits not trained on" in told.out
     run = run_of(tmp_path, "a")
-    rows = rows_of(run)
+    rows = table(run.metrics)
     assert [row["epoch"] for row in rows] == ["1", "2", "3"]
     assert {"train/loss", "validation/legs_deg", "validation/speed_percent"} <= rows[
         0
     ].keys()
-    assert list(run.logs.glob("events*"))
     network = load_gait_network(run.best_model, gait_space("human23"))
     told_training = network.metadata.training
     assert told_training["sequences"]["train"] < 40
     assert told_training["validation"]["legs_deg"] > 0.0
-    assert str(tmp_path) not in network.metadata.to_json()
     assert network.metadata.is_cascaded is False
 
 
@@ -97,7 +89,7 @@ def test_it_learns_what_the_parameters_do(tmp_path: Path) -> None:
         "--set", "network.hidden=64", "--epochs", "10", "--batch-size", "256",
         "--set", "training.average=0.9", "--set", "training.warmup_steps=10",
     ])  # fmt: skip
-    found = rows_of(run_of(tmp_path, "a"))[-1]
+    found = table(run_of(tmp_path, "a").metrics)[-1]
     motions = np.concatenate(
         [read_refined(f).motions for f in find_shards([str(data)])]
     )
@@ -127,8 +119,6 @@ def test_other_data_cannot_be_resumed(
     _fixtures.write_data(data, 60, seed=3)
     assert train(["--resume", str(run.path)]) == 2
     assert "the data are not those that the run began with" in capsys.readouterr().err
-    assert train(["--resume", str(run.path), "--batch-size", "64"]) == 2
-    assert "training.batch_size cannot change" in capsys.readouterr().err
 
 
 @pytest.mark.integration
@@ -147,25 +137,6 @@ def test_bad_files_are_named_and_counted(
     told = capsys.readouterr().err
     assert f"not used: {path}" in told
     assert "3 files, 1 passed over" in told
-
-
-@pytest.mark.parametrize(
-    ("options", "told"),
-    [
-        (["--data", "nowhere"], "nowhere: no such file or folder"),
-        (["--data", "x", "--preset", "slow"], "unknown preset 'slow'"),
-        (["--data", "x", "--loss", "wrong"], "loss.kind"),
-        (["--data", "x", "--resume", "y"], "--resume continues"),
-        ([], "--data DIR"),
-    ],
-)
-def test_mistakes_are_one_line(
-    options: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    where = ["--output", str(tmp_path / "runs"), "--fresh"]
-    where = where if "--resume" not in options else []
-    assert told in refusal(train, [*options, *where], capsys)
-    assert not list(tmp_path.rglob("*.zip"))
 
 
 def raw_file(path: Path, episodes: int = 3) -> Path:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.run_files import table
 
 import ambulo
 from ambulo.configs.presets import MUSCLE_PRESETS
 from ambulo.evaluate.command import main as evaluate
 from ambulo.muscle.muscle_nn import MuscleNN, load_muscle_nn
 from ambulo.muscle.muscles import MuscleLayer
-from ambulo.policies.files.model_file import load_model
-from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
 from ambulo.train.muscle.training import train_muscle_nn
 from ambulo.train.shared.run_folders import MuscleRunFolder
 from ambulo.train.train_muscle import main as train
@@ -35,14 +33,6 @@ def run_in(folder: Path, name: str, *more: str) -> MuscleRunFolder:
     return MuscleRunFolder(folder / name)
 
 
-def rows_of(run: MuscleRunFolder) -> list[dict[str, str]]:
-    with run.metrics.open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    for row in rows:
-        row.pop("seconds")
-    return rows
-
-
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory: pytest.TempPathFactory) -> tuple[MuscleRunFolder, str]:
     """A whole run, which tests only read, and what it printed."""
@@ -58,7 +48,7 @@ def test_run_folder_and_models(trained: tuple[MuscleRunFolder, str]) -> None:
     result = json.loads(printed)
     assert result["details"]["training"]["steps"] == 14
     assert result["agents"]["policy"]["torque_error_rms"]["value"] > 0.0
-    rows = rows_of(run)
+    rows = table(run.metrics)
     assert [row["step"] for row in rows] == ["6", "12", "14"]
     checkpoint = run.newest_checkpoint()
     assert checkpoint is not None
@@ -67,8 +57,6 @@ def test_run_folder_and_models(trained: tuple[MuscleRunFolder, str]) -> None:
     for one, two in zip(last.weights, of_checkpoint.weights, strict=True):
         np.testing.assert_array_equal(one, two)
     assert ambulo.load(run.path, MuscleNN).config.corrections == 4
-    metadata = load_model(checkpoint, MuscleTrainingMetadata).metadata
-    assert str(run.path.parent) not in metadata.to_json()
     assert evaluate([str(run.path), "--episodes", "5", "--json"]) == 0
 
 

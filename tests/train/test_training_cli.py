@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 import signal
@@ -15,7 +14,7 @@ from pathlib import Path
 import gymnasium
 import pytest
 import stable_baselines3.common.callbacks
-import torch
+from fixtures.run_files import table, weights
 
 from ambulo.policies.agents.navigation import load_navigation
 from ambulo.train.shared.run_folders import NavigationRunFolder
@@ -33,16 +32,6 @@ TINY = [
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def weights_equal(a: Path, b: Path) -> bool:
-    one, two = load_navigation(a).weights, load_navigation(b).weights
-    return one.keys() == two.keys() and all(torch.equal(one[k], two[k]) for k in one)
-
-
-def rows(folder: NavigationRunFolder) -> list[dict[str, str]]:
-    with folder.metrics.open(encoding="utf-8", newline="") as stream:
-        return list(csv.DictReader(stream))
 
 
 def tags(logs: Path) -> set[str]:
@@ -91,7 +80,7 @@ def test_a_short_training_leaves_a_whole_run_folder(
         assert word in output
     saved = sorted(file.name for file in folder.checkpoints.iterdir())
     assert saved == [f"vr_nav_model_{n}_steps.zip" for n in (128, 256, 384)]
-    assert [int(row["timesteps"]) for row in rows(folder)] == [128, 256, 384]
+    assert [int(row["timesteps"]) for row in table(folder.metrics)] == [128, 256, 384]
     assert {
         "rollout/ep_rew_mean", "rollout/success_rate", "rollout/spl", "rollout/comfort",
         "reward/goal", "reward/progress", "eval/success_rate", "eval/spl", "time/fps",
@@ -103,7 +92,7 @@ def test_a_short_training_leaves_a_whole_run_folder(
     run = json.loads(folder.run.read_text(encoding="utf-8"))
     assert run["packages"]["torch"]
     assert "--run-name first" in folder.command.read_text(encoding="utf-8")
-    assert weights_equal(folder.final_model, folder.checkpoint(384))
+    assert weights(folder.final_model) == weights(folder.checkpoint(384))
     state = load_navigation(folder.checkpoint(384)).training
     assert state is not None
     assert state.values["extra"]["best"] == max(
@@ -150,7 +139,7 @@ def test_a_signal_stops_at_a_checkpoint(capsys: pytest.CaptureFixture[str]) -> N
     checkpoint = folder.newest_checkpoint()
     assert checkpoint is not None
     steps = load_navigation(checkpoint).metadata.num_timesteps
-    assert steps == int(rows(folder)[-1]["timesteps"])
+    assert steps == int(table(folder.metrics)[-1]["timesteps"])
 
 
 def start_training() -> tuple[subprocess.Popen[str], NavigationRunFolder]:
@@ -173,44 +162,25 @@ def start_training() -> tuple[subprocess.Popen[str], NavigationRunFolder]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_saves_and_names_the_way_to_go_on(number: signal.Signals) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_training_goes_on_from_its_last_checkpoint(
+    number: signal.Signals,
+) -> None:
     process, folder = start_training()
     process.send_signal(number)
     _, error = process.communicate(timeout=60)
-    assert process.returncode == 128 + number
-    assert "train_vr_navigation --resume runs/long" in error
-    assert "Traceback" not in error
+    if number != signal.SIGKILL:
+        assert process.returncode == 128 + number
+        assert "train_vr_navigation --resume runs/long" in error
+        assert "Traceback" not in error
     checkpoint = folder.newest_checkpoint()
     assert checkpoint is not None
     steps = load_navigation(checkpoint).metadata.num_timesteps
     total = str(steps + 256)
     again = ["--resume", "runs/long", "--timesteps", total, "--episodes", "1"]
     assert train([*again, "--no-progress"]) == 0
-    done = [int(row["timesteps"]) for row in rows(folder)]
+    done = [int(row["timesteps"]) for row in table(folder.metrics)]
     assert done == list(range(128, steps + 257, 128))
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name == "nt", reason="POSIX signals")
-def test_kill_9_loses_only_what_came_after_the_last_checkpoint() -> None:
-    process, folder = start_training()
-    process.kill()
-    process.communicate(timeout=60)
-    checkpoint = folder.newest_checkpoint()
-    assert checkpoint is not None
-    steps = load_navigation(checkpoint).metadata.num_timesteps
-    again = [
-        "--resume",
-        "runs/long",
-        "--timesteps",
-        str(steps + 128),
-        "--episodes",
-        "1",
-    ]
-    assert train([*again, "--no-progress"]) == 0
-    done = [int(row["timesteps"]) for row in rows(folder)]
-    assert done == list(range(128, steps + 129, 128))
 
 
 @pytest.mark.slow

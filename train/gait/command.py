@@ -17,11 +17,10 @@ from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
     from ambulo.configs.gait_net import GaitNetRunConfig
-    from ambulo.policies.agents.gait_training import GaitNetFile  # noqa: F401 (in the bases)
     from ambulo.train.gait.training import GaitPoseBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
-Request = RunRequest["GaitNetRunConfig", "GaitNetFile", GaitRunFolder]
+Request = RunRequest["GaitNetRunConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,11 +32,7 @@ class GaitNetFlags(ContinuingFlags):
     """refined sequences, from `augment_gait` or `ambulo gait extract-cycles`"""
 
 
-class GaitNetCommand(
-    RunCommand[
-        "GaitNetRunConfig", "GaitNetFile", GaitRunFolder, "SupervisedRun[GaitPoseBatch]"
-    ]
-):
+class GaitNetCommand(RunCommand["GaitNetRunConfig", "SupervisedRun[GaitPoseBatch]"]):
     """Training of networks from gait parameters to motion."""
 
     description = "Train a network from gait and body parameters to motion."

@@ -23,11 +23,11 @@ from ambulo.configs.gait_net import GaitNetRunConfig
 from ambulo.evaluate.gait.scores import asymmetry, score
 from ambulo.motion.gaits.gait_sets import GaitData, GaitSet, GaitStream, load_part
 from ambulo.motion.gaits.shards import FRAMES, PER_CYCLE
+from ambulo.policies.device import start_torch
 from ambulo.policies.kinds.gait_net import GaitNetMetadata, describe_gait_net
-from ambulo.policies.networks.gait_net import GaitNet, make_gait_net
+from ambulo.policies.networks.gait_net import GaitNet
 from ambulo.train.gait.foot_loss import Legs, feet_loss, legs_of
 from ambulo.train.gait.losses import motion_loss, pose_loss, row_noise, squared_weights
-from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.supervised import FitProgress, SupervisedTask
 
@@ -103,7 +103,9 @@ class GaitTask(SupervisedTask[GaitPoseBatch]):
         schedule = training.schedule  # buffers count between checkpoints, not updates
         self.settings = FitSettings.of(training, schedule=schedule, save_every=0)
         self._command = command
-        self.network = make_gait_net(data.space, config.network).to(device)
+        net = config.network
+        network = GaitNet(data.space, net.hidden, net.layers, net.harmonics)
+        self.network = network.to(device)
         self.stream = GaitStream(data, config.dataset, training.seed)
         self._validation = load_part(data, "validation", MAX_VALIDATION)
         if config.dataset.mirror:

@@ -19,11 +19,11 @@ from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
     from ambulo.configs.godot import GodotConfig
-    from ambulo.policies.agents.game import GameModel
+    from ambulo.policies.files.model_file import ModelFile
     from ambulo.train.godot.training import GodotTraining
     from ambulo.train.shared.rl_run import RLRun
 
-Request = RunRequest["GodotConfig", "GameModel", GodotRunFolder]
+Request = RunRequest["GodotConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,9 +43,7 @@ class GodotFlags(ActingFlags):
     """folder of recorded play that the policies imitate first"""
 
 
-class GodotCommand(
-    RLCommand["GodotConfig", "GameModel", GodotRunFolder, "GodotTraining"]
-):
+class GodotCommand(RLCommand["GodotConfig", "GodotTraining"]):
     """Training of the agents of a Godot game."""
 
     description = "Train, resume and evaluate the agents of a Godot game."
@@ -78,7 +76,7 @@ ambulo train godot --eval runs/first/best_models/best_model.zip --episodes 50
     }
     flags = GodotFlags
 
-    def load_initial(self, name: str, args: Any) -> GameModel:
+    def load_initial(self, name: str, args: Any) -> ModelFile[Any]:
         """Read the model of a file or a run folder."""
         return self.load(find_model(name), args)
 

@@ -6,15 +6,13 @@ from collections.abc import Iterator
 
 from ambulo.common.paths import typed_command
 from ambulo.configs.godot import GodotConfig
-from ambulo.policies.agents.game import GameModel
 from ambulo.train.godot.training import GodotTraining
 from ambulo.train.shared.final_evaluation import evaluate_best
 from ambulo.train.shared.rl_results import print_results, training_facts
 from ambulo.train.shared.rl_run import RLRun
-from ambulo.train.shared.run_folders import GodotRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
-Request = RunRequest[GodotConfig, GameModel, GodotRunFolder]
+Request = RunRequest[GodotConfig]
 
 
 def finish(request: Request, run: RLRun[GodotTraining]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
-from ambulo.configs.godot import GameConfig, GodotConfig, GodotTrainingConfig
+from ambulo.configs.godot import GameConfig, GodotConfig
 from ambulo.evaluate.game.agents import AgentsBatch
 from ambulo.evaluate.game.demonstrations import read_demonstrations
 from ambulo.evaluate.game.engines import open_agents
@@ -23,18 +23,21 @@ from ambulo.evaluate.game.scores import scores_of
 from ambulo.policies.agents.game import GameAgent, GameModel
 from ambulo.policies.files.headers import stamp
 from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
-from ambulo.policies.game_learner import make_game_learner
 from ambulo.policies.kinds.game import GameMetadata
-from ambulo.policies.networks.kinds_policy import KindsPolicy, make_kinds_policy
-from ambulo.policies.ppo import FastPPO
-from ambulo.policies.sb3_batch_env import Sb3BatchEnv
+from ambulo.policies.learner import ppo_learner
+from ambulo.policies.networks.kinds_policy import (
+    KindsPolicy,
+    make_kinds_policy,
+    row_space,
+)
+from ambulo.policies.sb3_batch_env import RemoteBatchEnv, Sb3BatchEnv
 from ambulo.train.godot.cloning import clone, cloning_csv
 from ambulo.train.godot.reward_scale import RewardScale
 from ambulo.train.godot.self_play import SelfPlayBatch, callbacks_of, has_teams
 from ambulo.train.shared.callbacks import Metrics
 from ambulo.train.shared.dagger import CriticFirst
 from ambulo.train.shared.observation_statistics import ObservationStatistics, warm_up
-from ambulo.train.shared.rl_task import RLTask, WorkerSpec
+from ambulo.train.shared.rl_task import RLTask, TaskFactory, WorkerSpec
 from ambulo.train.shared.run_folders import GodotRunFolder
 from ambulo.train.shared.worker_state import fresh_seed
 
@@ -73,6 +76,7 @@ class GodotTraining(RLTask[GameAgent]):
             opened: opens the agents.
         """
         self.config, self.folder, self._command = config, folder, command
+        self.budget = config.training
         training, env = config.training, config.environment
         logs = folder.logs / "godot"
         one = env.replace(godot_engines=1) if remote else env
@@ -89,12 +93,16 @@ class GodotTraining(RLTask[GameAgent]):
             self._all_envs = all_envs or self.batch.num_envs
             if remote:
                 count = self._all_envs = self.batch.num_envs * env.godot_engines
-            self.learner: FastPPO = make_game_learner(
+            space = row_space(agents.kinds)
+            self.learner = ppo_learner(
+                KindsPolicy,
+                Sb3BatchEnv(self.batch, space)
+                if count is None
+                else RemoteBatchEnv(self.batch, space, count),
                 config,
-                self.batch,
-                agents.kinds,
-                remote_envs=count,
                 tensorboard_log=str(folder.logs),
+                policy_kwargs={"kinds": agents.kinds, "network": config.network},
+                recurrent=config.network.recurrent > 0,
             )
         except BaseException:
             agents.close()
@@ -102,11 +110,6 @@ class GodotTraining(RLTask[GameAgent]):
         self.validation = self._validation = GodotValidation(
             env.replace(godot_engines=1), config, opened, deterministic=deterministic
         )
-
-    @property
-    def budget(self) -> GodotTrainingConfig:
-        """Settings of the training."""
-        return self.config.training
 
     @property
     def policy(self) -> KindsPolicy:
@@ -143,9 +146,9 @@ class GodotTraining(RLTask[GameAgent]):
             beside.append(CriticFirst(demos.critic_updates, self._all_envs))
         return beside
 
-    def factory(self) -> GodotFactory:
+    def factory(self) -> TaskFactory:
         """Return the settings, from which workers make everything."""
-        return GodotFactory(self.config)
+        return partial(worker_part, self.config)
 
     def agent(self) -> GameAgent:
         """Return a snapshot of the policies."""
@@ -193,30 +196,21 @@ class GodotTraining(RLTask[GameAgent]):
         return ModelFile(metadata, weights, state)
 
 
-@dataclass(frozen=True)
-class GodotFactory:
-    """How a worker makes its part of a training in a game."""
+def worker_part(config: GodotConfig, spec: WorkerSpec, folder: Path) -> GodotTraining:
+    """Start a worker's engines, with the seed of `spec`.
 
-    config: GodotConfig
-
-    def __call__(self, spec: WorkerSpec, folder: Path) -> GodotTraining:
-        """Start the worker's engines, with the seed of `spec`.
-
-        Raises:
-            ConfigError: the engines cannot be divided among the workers.
-        """
-        engines, workers = (
-            self.config.environment.godot_engines,
-            spec.all_envs // spec.num_envs,
+    Raises:
+        ConfigError: the engines cannot be divided among the workers.
+    """
+    engines = config.environment.godot_engines
+    workers = spec.all_envs // spec.num_envs
+    if engines % workers:
+        raise ConfigError(
+            f"--workers {workers}: must divide environment.godot_engines = {engines}"
         )
-        if engines % workers:
-            raise ConfigError(
-                f"--workers {workers}: must divide environment.godot_engines = {engines}"
-            )
-        config = self.config.override("training", seed=spec.seed)
-        config = config.override("environment", godot_engines=engines // workers)
-        config = config.override("ppo", batch_size=spec.batch_size)
-        return GodotTraining(config, GodotRunFolder(folder), all_envs=spec.all_envs)
+    config = spec.part_of(config)
+    config = config.override("environment", godot_engines=engines // workers)
+    return GodotTraining(config, GodotRunFolder(folder), all_envs=spec.all_envs)
 
 
 class GodotValidation:

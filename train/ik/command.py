@@ -16,13 +16,12 @@ from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
     from ambulo.configs.neural_ik import IKRunConfig
-    from ambulo.policies.agents.ik import IKModelFile  # noqa: F401 (in the bases)
     from ambulo.train.ik.poses import PoseBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
 KINDS = {"own": "own", "published": "published", "compact": "published_compact"}
 """Value of `network.kind` for each value of `--network`."""
-Request = RunRequest["IKRunConfig", "IKModelFile", IKRunFolder]
+Request = RunRequest["IKRunConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,9 +41,7 @@ class NeuralIKFlags(ContinuingFlags):
     """kind of network (default: own)"""
 
 
-class NeuralIKCommand(
-    RunCommand["IKRunConfig", "IKModelFile", IKRunFolder, "SupervisedRun[PoseBatch]"]
-):
+class NeuralIKCommand(RunCommand["IKRunConfig", "SupervisedRun[PoseBatch]"]):
     """Training of networks from targets of effectors to poses."""
 
     description = "Train a network from targets of effectors to full-body poses."

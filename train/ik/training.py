@@ -15,13 +15,15 @@ import torch
 from torch import Tensor, nn
 
 from ambulo.configs.neural_ik import IKRunConfig
+from ambulo.ik.solver.headers import IKNetworkHeader
+from ambulo.ik.solver.network import save_ik_network
+from ambulo.policies.device import start_torch
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.kinds.ik_training import IKMetadata
 from ambulo.policies.networks.ik_net import IKNet
 from ambulo.train.ik.losses import PoseLoss
 from ambulo.train.ik.poses import PoseBatch, Poses
-from ambulo.train.ik.validation import export, validate
-from ambulo.train.shared.device import start_torch
+from ambulo.train.ik.validation import validate
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.supervised import FitProgress, SupervisedTask
 
@@ -114,7 +116,7 @@ class IKTask(SupervisedTask[PoseBatch]):
             super().save(path, network, progress, state)
             return
         metadata = self.header(progress)
-        header = {
+        extra = {
             "run": metadata.run.model_dump(mode="json"),
             "steps": progress.step,
             "versions": metadata.versions,
@@ -123,7 +125,9 @@ class IKTask(SupervisedTask[PoseBatch]):
             "validation_cm": progress.best_error,
             **self._extra,
         }
-        export(cast(IKNet, network), path, self.poses.rig, header)
+        net = cast(IKNet, network)
+        header = IKNetworkHeader.of(net.config, self.poses.rig.name, **extra)
+        save_ik_network(path, header, net.tensors())
 
     def _measure(self) -> None:
         """Give the network the statistics of the data."""

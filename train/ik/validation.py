@@ -1,17 +1,12 @@
-"""How good a network of poses is on people that it does not learn from; and its export."""
+"""How good a network of poses is on people that it does not learn from."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ambulo.evaluate.ik.scores import MASKS, score
-from ambulo.ik.rig import Rig
 from ambulo.ik.solver.headers import IKNetworkHeader
-from ambulo.ik.solver.network import IKNetwork, save_ik_network
+from ambulo.ik.solver.network import IKNetwork
 from ambulo.policies.networks.ik_net import IKNet
 from ambulo.train.ik.poses import Poses
 
@@ -50,9 +45,3 @@ def scores_of(network: IKNet, poses: Poses) -> dict[str, dict[str, float]]:
         targets = poses.targets(rows, names)
         scores[mask] = score(rig, targets, live.predict(targets), truth)
     return scores
-
-
-def export(network: IKNet, folder: Path, rig: Rig, extra: Mapping[str, Any]) -> None:
-    """Write the network as a folder that `ambulo.ik` loads."""
-    header = IKNetworkHeader.of(network.config, rig.name, **extra)
-    save_ik_network(folder, header, network.tensors())

@@ -45,11 +45,8 @@ from ambulo.policies.agents.locomotion import (
 )
 from ambulo.policies.kinds.locomotion import MUSCLES
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
-from ambulo.train.locomotion.teachers import (
-    ControllerTeacher,
-    PolicyTeacher,
-    Teacher,
-)
+from ambulo.train.locomotion.teachers import ControllerTeacher, PolicyTeacher
+from ambulo.train.shared.dagger import ActionLabels
 
 References = tuple[Reference, ...]
 
@@ -118,7 +115,7 @@ def _references_of_teacher(name: str, wanted: str | None) -> References:
     return stored_references(model, str(file))
 
 
-def teacher_of(config: TeacherConfig, batch: WalkerBatch) -> Teacher:
+def teacher_of(config: TeacherConfig, batch: WalkerBatch) -> ActionLabels[WalkerBatch]:
     """The configured teacher for the bodies of `batch`.
 
     Raises:

@@ -21,13 +21,13 @@ from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
     from ambulo.configs.locomotion import LocomotionConfig
-    from ambulo.policies.agents.locomotion import LocomotionModel
+    from ambulo.policies.files.model_file import ModelFile
     from ambulo.train.locomotion.training import LocomotionTraining
     from ambulo.train.shared.rl_run import RLRun
 
 TEACHERS = ("law", "none")
 """Values of `--teacher` besides models."""
-Request = RunRequest["LocomotionConfig", "LocomotionModel", LocomotionRunFolder]
+Request = RunRequest["LocomotionConfig"]
 
 
 def task_of(text: str) -> str:
@@ -72,11 +72,7 @@ class LocomotionFlags(WalkerFlags):
     itself; stand needs none)"""
 
 
-class LocomotionCommand(
-    RLCommand[
-        "LocomotionConfig", "LocomotionModel", LocomotionRunFolder, "LocomotionTraining"
-    ]
-):
+class LocomotionCommand(RLCommand["LocomotionConfig", "LocomotionTraining"]):
     """Training of policies that move a simulated body."""
 
     description = "Train, resume and evaluate a policy that moves a simulated body."
@@ -105,12 +101,12 @@ ambulo train walk --eval runs/first/best_models/best_model.zip --episodes 100
     }
     flags: ClassVar[type[WalkerFlags]] = LocomotionFlags
 
-    def load(self, file: Path, args: Any) -> LocomotionModel:
+    def load(self, file: Path, args: Any) -> ModelFile[Any]:
         """Read a checkpoint."""
         import_mujoco()
         return super().load(file, args)
 
-    def load_initial(self, name: str, args: Any) -> LocomotionModel:
+    def load_initial(self, name: str, args: Any) -> ModelFile[Any]:
         """Read the model of a file, a run folder or a shipped policy."""
         return self.load(find_model(name), args)
 

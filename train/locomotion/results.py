@@ -17,17 +17,15 @@ from ambulo.envs.reference.reference import reference_bytes
 from ambulo.evaluate.locomotion.cascades import composed
 from ambulo.evaluate.shared.result import Picture
 from ambulo.policies.agents.cascade import save_cascade
-from ambulo.policies.agents.locomotion import LocomotionModel
 from ambulo.train.locomotion.training import LocomotionTraining
 from ambulo.train.shared.final_evaluation import evaluate_best
 from ambulo.train.shared.rl_results import print_results, training_facts
 from ambulo.train.shared.rl_run import RLRun
-from ambulo.train.shared.run_folders import LocomotionRunFolder
 from ambulo.train.shared.run_request import RunRequest
 
 FINAL_EPISODES = 100
 """Episodes of the final evaluation of walkers unless `--episodes` says otherwise."""
-Request = RunRequest[LocomotionConfig, LocomotionModel, LocomotionRunFolder]
+Request = RunRequest[LocomotionConfig]
 CURVES = {
     "survival_rate": "on their feet to the end, in evaluations",
     "rollout/ep_rew_mean": "return of an episode",

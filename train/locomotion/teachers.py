@@ -1,8 +1,6 @@
-"""Teachers of a network: the balance controller, or a trained policy above it."""
+"""Teachers of a network (`ActionLabels`): the balance controller, or a policy above it."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import numpy as np
 
@@ -15,19 +13,11 @@ from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.policies.agents.locomotion import LocomotionAgent
 
 
-class Teacher(Protocol):
-    """Returns its own actions in states that another policy visits."""
-
-    def actions(self, batch: WalkerBatch) -> Floats:
-        """Its offsets now in units of the actions of `batch`, not clipped. (N, A)."""
-        ...
-
-
 class ControllerTeacher:
     """The balance controller alone."""
 
     def actions(self, batch: WalkerBatch) -> Floats:
-        """See `Teacher`."""
+        """Its offsets now in units of the actions of `batch`, not clipped. (N, A)."""
         return batch.teacher_actions()
 
 
@@ -74,7 +64,7 @@ class PolicyTeacher:
         self._scale, self._limit = theirs.action_scale, theirs.balance_limit
 
     def actions(self, batch: WalkerBatch) -> Floats:
-        """See `Teacher`."""
+        """Its offsets now in units of the actions of `batch`, not clipped. (N, A)."""
         assert isinstance(batch, LocomotionBatch), "as in __init__"
         out = np.zeros((batch.num_envs, batch.action_size))
         own = self._agent.act(batch.observation(self._layout))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.motion_nn import MotionNNConfig
-from ambulo.configs.simulation_nn import LocomotionTrainingConfig
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.reference.reference import reference_from_bytes
 from ambulo.evaluate.locomotion.cascades import digest_of
@@ -34,11 +34,11 @@ from ambulo.policies.agents.locomotion import (
 from ambulo.policies.agents.motion import load_encoder
 from ambulo.policies.files.model_file import TrainingState, save_model, weights_of
 from ambulo.policies.kinds.locomotion import describe_locomotion
-from ambulo.policies.locomotion_learner import make_locomotion_learner
+from ambulo.policies.learner import ppo_learner
+from ambulo.policies.networks.locomotion_policy import POLICIES, policy_kwargs
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.policies.networks.motion_prior import SimulationNNWithPrior
 from ambulo.policies.networks.simulation_nn import SimulationNN
-from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv
 from ambulo.train.locomotion.bodies import (
     References,
@@ -58,7 +58,7 @@ from ambulo.train.locomotion.validation import LocomotionValidation
 from ambulo.train.shared.dagger import rounds_csv, teach
 from ambulo.train.shared.observation_statistics import ObservationStatistics, warm_up
 from ambulo.train.shared.optimizer_state import group
-from ambulo.train.shared.rl_task import RLTask, WorkerSpec
+from ambulo.train.shared.rl_task import RLTask, TaskFactory, WorkerSpec
 from ambulo.train.shared.run_folders import LocomotionRunFolder
 
 BODY_SEEDS = 10_000
@@ -106,6 +106,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
             all_envs: bodies of all workers, if these are a part of them.
         """
         self.config, self.folder, self._command = config, folder, command
+        self.budget = config.training
         training, self._parts = config.training, parts
         base = config.gait.base
         self._above = {} if base is None else {"base": digest_of(base)}
@@ -136,14 +137,14 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         env = vector_env(self.batch)
         if remote:
             env = RemoteBatchEnv(self.batch, env.action_space, count)
-        self.learner: FastPPO = make_locomotion_learner(
-            config, env, encoder=parts.encoder, tensorboard_log=str(folder.logs)
+        network, layout = config.network, self.batch.layout
+        self.learner = ppo_learner(
+            POLICIES[network.policy],
+            env,
+            config,
+            tensorboard_log=str(folder.logs),
+            policy_kwargs=policy_kwargs(network, layout, parts.encoder),
         )
-
-    @property
-    def budget(self) -> LocomotionTrainingConfig:
-        """Settings of the training."""
-        return self.config.training
 
     @property
     def policy(self) -> SimulationNN:
@@ -204,10 +205,11 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         )
         return [ObservationStatistics(), schedules]
 
-    def factory(self) -> LocomotionFactory:
+    def factory(self) -> TaskFactory:
         """Return settings and references, from which workers make everything else."""
         muscles = self._parts.muscles
-        return LocomotionFactory(
+        return partial(
+            worker_part,
             self.config,
             bytes_of(self.references),
             None if muscles is None else muscle_nn_bytes(muscles),
@@ -258,25 +260,22 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
         return locomotion_model(metadata, weights, references, state, muscles)
 
 
-@dataclass(frozen=True)
-class LocomotionFactory:
-    """How a worker makes its part of a locomotion training."""
-
-    config: LocomotionConfig
-    references: tuple[bytes, ...]
-    muscles: bytes | None
-    encoder: MotionNNConfig | None
-
-    def __call__(self, spec: WorkerSpec, folder: Path) -> LocomotionTraining:
-        """Make bodies with the seed of `spec`."""
-        config = spec.part_of(self.config)
-        config = config.override("environment", num_environments=spec.num_envs)
-        source = "the run"
-        network = self.muscles and muscle_nn_from_bytes(self.muscles, source)
-        references = tuple(reference_from_bytes(r, source) for r in self.references)
-        parts = Parts(references, network or None, self.encoder)
-        run = LocomotionRunFolder(folder)
-        return LocomotionTraining(config, run, parts, all_envs=spec.all_envs)
+def worker_part(
+    config: LocomotionConfig,
+    references: Sequence[bytes],
+    muscles: bytes | None,
+    encoder: MotionNNConfig | None,
+    spec: WorkerSpec,
+    folder: Path,
+) -> LocomotionTraining:
+    """Make a worker's part of a training: bodies with the seed of `spec`."""
+    config = spec.part_of(config)
+    config = config.override("environment", num_environments=spec.num_envs)
+    source = "the run"
+    network = None if muscles is None else muscle_nn_from_bytes(muscles, source)
+    found = tuple(reference_from_bytes(data, source) for data in references)
+    parts, run = Parts(found, network, encoder), LocomotionRunFolder(folder)
+    return LocomotionTraining(config, run, parts, all_envs=spec.all_envs)
 
 
 def read_parts(

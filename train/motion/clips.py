@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from ambulo.common.run_folder import RunFolder
 from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.configs.motion_nn import MotionRunConfig
 from ambulo.evaluate.motion.metrics import HORIZONS_MS, horizon_frames
@@ -24,7 +26,6 @@ from ambulo.motion.datasets.windows import (
     WindowOptions,
 )
 from ambulo.motion.human23 import N_POSITIONS
-from ambulo.train.shared.run_folders import MotionRunFolder
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +35,13 @@ VALIDATION_WINDOWS = 2000
 """Validation windows, at most, evenly drawn."""
 
 
+def split_file(folder: RunFolder) -> Path:
+    """Return the file with the split of a run's data."""
+    return folder.path / "split_info.json"
+
+
 def split_of(
-    config: MotionRunConfig, folder: MotionRunFolder, *, strict: bool = False
+    config: MotionRunConfig, folder: RunFolder, *, strict: bool = False
 ) -> Split:
     """The run's split: that of its folder, or a new one, which is written there.
 
@@ -44,8 +50,9 @@ def split_of(
         MotionFileError: with `strict`, the first file that cannot be used; a clip of a
             run's own split that is missing or has changed.
     """
-    if folder.split.is_file():
-        return load_split(folder.split, config.data)
+    file = split_file(folder)
+    if file.is_file():
+        return load_split(file, config.data)
     clips, errors = scan_clips(config.data, strict)
     _warn(errors)
     if not clips:
@@ -62,14 +69,14 @@ def split_of(
         data.test_subjects,
         validation_ratio=data.validation_ratio,
     )
-    split.save(folder.split, config.data)
+    split.save(file, config.data)
     return split
 
 
 def training_windows(
     config: MotionRunConfig,
     split: Split,
-    folder: MotionRunFolder,
+    folder: RunFolder,
     *,
     strict: bool = False,
     processes: int = 1,

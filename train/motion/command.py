@@ -21,10 +21,9 @@ if TYPE_CHECKING:
     from ambulo.configs.motion_nn import MotionRunConfig
     from ambulo.motion.datasets.splits import Split
     from ambulo.motion.datasets.windows import WindowBatch
-    from ambulo.policies.agents.motion import MotionModelFile  # noqa: F401 (in the bases)
     from ambulo.train.shared.supervised import SupervisedRun
 
-Request = RunRequest["MotionRunConfig", "MotionModelFile", MotionRunFolder]
+Request = RunRequest["MotionRunConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +59,7 @@ class MotionFlags(RunFlags):
             raise ConfigError("--activity_split and --subject_split exclude each other")
 
 
-class MotionCommand(
-    RunCommand[
-        "MotionRunConfig",
-        "MotionModelFile",
-        MotionRunFolder,
-        "SupervisedRun[WindowBatch]",
-    ]
-):
+class MotionCommand(RunCommand["MotionRunConfig", "SupervisedRun[WindowBatch]"]):
     """Training of networks that predict motion."""
 
     description = "Train a network that predicts how a body continues to move."
@@ -95,14 +87,6 @@ ambulo train motion --resume runs/transformer_reg_0_20260101-120000
     def label(self, config: MotionRunConfig, args: Any) -> str:
         """Return the kind of network."""
         return config.model.mode
-
-    def adjust(self, config: MotionRunConfig, args: Any) -> MotionRunConfig:
-        """Check flags that need each other."""
-        if args.activity_split and args.test_subjects:
-            raise ConfigError(
-                "--test_subjects needs --subject_split, not --activity_split"
-            )
-        return config
 
     def check_names(self, config: MotionRunConfig) -> None:
         """Refuse unknown activities of the curriculum."""
@@ -146,9 +130,10 @@ ambulo train motion --resume runs/transformer_reg_0_20260101-120000
     def report(self, request: Request, run: SupervisedRun[WindowBatch]) -> None:
         """Evaluate on held-out clips; baselines that are fitted need `ambulo eval`."""
         from ambulo.motion.datasets.splits import load_split
+        from ambulo.train.motion.clips import split_file
         from ambulo.train.shared.final_evaluation import finish
 
-        best, file = run.progress.best, request.folder.split
+        best, file = run.progress.best, split_file(request.folder)
         known = load_split(file, parts=["validation"], check=False).validation
         finish(
             request,

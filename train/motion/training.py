@@ -18,13 +18,13 @@ from ambulo.configs.errors import MotionError
 from ambulo.configs.motion_nn import MotionRunConfig
 from ambulo.motion.datasets.curriculum import CurriculumProgress
 from ambulo.motion.datasets.windows import WindowBatch, WindowedDataset
+from ambulo.policies.device import start_torch
 from ambulo.policies.files.model_file import TrainingState
 from ambulo.policies.kinds.motion_nn import MotionMetadata
 from ambulo.policies.networks.motion_nn import MotionNN
 from ambulo.train.motion.losses import MotionLoss
 from ambulo.train.motion.statistics import Statistics, statistics_of
 from ambulo.train.motion.validation import calibrated, validation_error
-from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.optimizer_state import group, to_array
 from ambulo.train.shared.supervised import Arrays, FitProgress, SupervisedTask

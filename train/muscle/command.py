@@ -19,11 +19,10 @@ from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
     from ambulo.configs.muscle import MuscleRunConfig
-    from ambulo.policies.agents.muscle import MuscleCheckpoint  # noqa: F401 (in the bases)
     from ambulo.train.muscle.training import MuscleBatch
     from ambulo.train.shared.supervised import SupervisedRun
 
-Request = RunRequest["MuscleRunConfig", "MuscleCheckpoint", MuscleRunFolder]
+Request = RunRequest["MuscleRunConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,14 +30,7 @@ class MuscleFlags(RunFlags, WorkerFlags):
     """Train a network from target torques to muscle activations."""
 
 
-class MuscleCommand(
-    RunCommand[
-        "MuscleRunConfig",
-        "MuscleCheckpoint",
-        MuscleRunFolder,
-        "SupervisedRun[MuscleBatch]",
-    ]
-):
+class MuscleCommand(RunCommand["MuscleRunConfig", "SupervisedRun[MuscleBatch]"]):
     """Training of networks from torques to muscle activations."""
 
     description = "Train a network from target torques to muscle activations."

@@ -31,13 +31,12 @@ from ambulo.muscle.muscle_nn import (
 )
 from ambulo.muscle.muscles import MuscleLayer
 from ambulo.muscle.sampling import MuscleSamples, feasible_targets, sample_muscles
-from ambulo.policies.agents.muscle import MuscleCheckpoint
-from ambulo.policies.files.model_file import TrainingState, save_model
+from ambulo.policies.device import start_torch
+from ambulo.policies.files.model_file import ModelFile, TrainingState, save_model
 from ambulo.policies.kinds.locomotion import MUSCLES
 from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
 from ambulo.policies.networks.muscle_net import MuscleNet
 from ambulo.train.muscle.fitting import Fitting, random_targets
-from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.supervised import (
     Arrays,
@@ -192,7 +191,7 @@ class MuscleTask(SupervisedTask[MuscleBatch]):
             self._run, steps=progress.step, command=self._command
         )
         files = {MUSCLES: muscle_nn_bytes(model)}
-        save_model(path, MuscleCheckpoint(metadata, {}, state, files))
+        save_model(path, ModelFile(metadata, {}, state, files))
 
     def arrays(self) -> Arrays:
         """Return the state of the generator."""

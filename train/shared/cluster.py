@@ -64,20 +64,14 @@ class Cluster:
         """CPUs of all nodes together."""
         return int(self._ray.cluster_resources().get("CPU", 0))
 
-    def spawn(
-        self, kind: type, *args: Any, variables: dict[str, str] | None = None
-    ) -> Any:
+    def spawn(self, kind: type, *args: Any) -> Any:
         """Start a worker that makes `kind(*args)`; return its handle at once.
 
         Args:
             kind: a class that workers can import or that can be pickled.
             *args: its arguments, pickled.
-            variables: environment variables of the worker's process.
         """
-        options: dict[str, Any] = {"num_cpus": 1, "max_restarts": 0}
-        if variables:
-            options["runtime_env"] = {"env_vars": variables}
-        return self._ray.remote(**options)(kind).remote(*args)
+        return self._ray.remote(num_cpus=1, max_restarts=0)(kind).remote(*args)
 
     def call(self, worker: Any, method: str, *args: Any) -> Any:
         """Begin `worker.method(*args)`; return the reference of its result."""

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from stable_baselines3.common.callbacks import BaseCallback
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from ambulo.common.signals import Interrupted, StopRequest
@@ -27,7 +27,7 @@ from ambulo.configs.arrays import Bools, Floats
 from ambulo.configs.batch import TaskBatch
 from ambulo.configs.imitation import ImitationConfig
 from ambulo.policies.checked_steps import checked_reset, checked_steps
-from ambulo.policies.networks.actor_critic import NavigationPolicy
+from ambulo.policies.networks.actor_critic import ActorCritic, NavigationPolicy
 from ambulo.policies.ppo import FastPPO
 from ambulo.policies.sequence_record import cut
 
@@ -43,36 +43,6 @@ class ActionLabels(Protocol[Batch_contra]):
 
     def actions(self, batch: Batch_contra) -> Floats:
         """Its actions now, not clipped, shape (N, A)."""
-        ...
-
-
-class Student(Protocol):
-    """A policy that is taught."""
-
-    @property
-    def units(self) -> int:
-        """Numbers of its state; 0: it has none."""
-        ...
-
-    @property
-    def device(self) -> torch.device:
-        """Where it is."""
-        ...
-
-    def parameters(self) -> Iterator[nn.Parameter]:
-        """Yield its parameters; those that do not act are left alone."""
-        ...
-
-    def set_training_mode(self, mode: bool) -> None:
-        """Begin or end its updates."""
-        ...
-
-    def mean_step(self, obs: Tensor, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean actions (B, A), unclipped, and next states (B, units)."""
-        ...
-
-    def observe(self, obs: Tensor) -> None:
-        """Take observations (N, size) into its running statistics, if it has any."""
         ...
 
 
@@ -144,7 +114,7 @@ Change = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 
 def teach(
-    student: Student,
+    student: ActorCritic,
     batch: Batch,
     config: ImitationConfig,
     teacher: ActionLabels[Batch],
@@ -163,7 +133,7 @@ def teach(
     environments are left in the middle of episodes: reset them.
 
     Args:
-        student: The network.
+        student: The network; parameters that do not act are left alone.
         batch: Its environments.
         config: How it is taught.
         teacher: Labels states of `batch`.
@@ -208,7 +178,7 @@ class _Collector(Generic[Batch]):
 
     def __init__(
         self,
-        student: Student,
+        student: ActorCritic,
         batch: Batch,
         config: ImitationConfig,
         teacher: ActionLabels[Batch],
@@ -268,7 +238,7 @@ Batches = Callable[[], Iterator[tuple[Tensor, Tensor]]]
 
 
 def step_batches(
-    student: Student, dataset: DaggerDataset, size: int, change: Change | None
+    student: ActorCritic, dataset: DaggerDataset, size: int, change: Change | None
 ) -> Batches:
     """Return minibatches of `size` steps in any order."""
     obs, actions = dataset.tensors(student.device)

@@ -20,7 +20,7 @@ from ambulo.train.shared.supervised import SupervisedRun
 
 
 def evaluate_best(
-    request: RunRequest[Any, Any, Any],
+    request: RunRequest[Any],
     arguments: Sequence[str],
     training: Mapping[str, Any],
     pictures: Callable[[], Sequence[Picture]] = tuple,
@@ -71,7 +71,7 @@ def write_scores(
 
 
 def finish(
-    request: RunRequest[Any, Any, Any],
+    request: RunRequest[Any],
     run: SupervisedRun[Any],
     result: str,
     *arguments: str,

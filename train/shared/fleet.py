@@ -86,7 +86,7 @@ class Fleet:
             write_bytes(self._task.folder.path / name, data)
         return bool(answer)
 
-    def callbacks(self) -> Sequence[BaseCallback]:
+    def environment_callbacks(self) -> Sequence[BaseCallback]:
         """Return what reports updates to the workers, and schedules of the learner."""
         return [_Boundaries(self), *self._task.environment_callbacks()]
 
@@ -129,7 +129,7 @@ class Fleet:
         learner = capture_learner(task.learner, task.batch, extra)
         return join(learner, self._all("capture", lambda _: ()))
 
-    def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
+    def resume(self, state: TrainingState, extra: dict[str, Any]) -> None:
         """Restore a checkpoint, of this or another number of workers."""
         learner = self._task.learner
         restore_progress(learner, state)

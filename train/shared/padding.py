@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ambulo.policies.files.model_file import ModelFile
 from ambulo.policies.ppo import FastPPO
-
-
-class Row(Protocol):
-    """A named range of an observation."""
-
-    name: str
-    start: int
-    stop: int
 
 
 def pad_for_new_observations(
@@ -34,7 +26,7 @@ def pad_for_new_observations(
     assert env is not None
     schema: list[Mapping[str, Any]] = env.get_attr("layout")[0].schema()
     ours = {row["name"]: (row["start"], row["stop"]) for row in schema}
-    theirs = _ranges(model.metadata.observation)
+    theirs = {row.name: (row.start, row.stop) for row in model.metadata.observation}
     size = max((stop for _, stop in ours.values()), default=0)
     old = max((stop for _, stop in theirs.values()), default=0)
     columns: list[int] = []
@@ -48,10 +40,6 @@ def pad_for_new_observations(
         name: _spread(tensor, own[name], columns, old, size) if name in own else tensor
         for name, tensor in model.weights.items()
     }
-
-
-def _ranges(rows: Iterable[Row]) -> dict[str, tuple[int, int]]:
-    return {row.name: (row.start, row.stop) for row in rows}
 
 
 def _spread(

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic
 
 from ambulo.common.paths import resolve_path
 from ambulo.common.run_folder import RunFolder
-from ambulo.configs.errors import AmbuloError, RunFolderError
+from ambulo.common.setting_flags import Settings
+from ambulo.configs.errors import AmbuloError, ConfigError, RunFolderError
 
 if TYPE_CHECKING:
     from ambulo.configs.base import Config
-    from ambulo.policies.files.model_file import TrainingState
-
-
-class Resumable(Protocol):
-    """A model file that may hold the state of its training."""
-
-    @property
-    def training(self) -> TrainingState | None:
-        """State of the training; None in a model without one."""
-        ...
-
-
-Settings = TypeVar("Settings", bound="Config")
-Model = TypeVar("Model", bound=Resumable)
-Folder = TypeVar("Folder", bound=RunFolder)
+    from ambulo.policies.files.model_file import ModelFile
 
 
 @dataclass(frozen=True)
-class ResumePoint(Generic[Settings, Model, Folder]):
+class ResumePoint(Generic[Settings]):
     """Where a resumed training continues."""
 
-    folder: Folder | None
+    folder: RunFolder | None
     """The run; None for a checkpoint file outside any run folder."""
-    model: Model | None
+    model: ModelFile[Any] | None
     """The checkpoint; None if the run was killed before its first one."""
     config: Settings
     """Settings of the run."""
@@ -44,11 +31,11 @@ class ResumePoint(Generic[Settings, Model, Folder]):
 
 def find_resume_point(
     path: str,
-    folder_kind: type[Folder],
+    folder_kind: type[RunFolder],
     config_kind: type[Settings],
-    load: Callable[[Path], Model],
-    config_of: Callable[[Path, Model], Settings] | None = None,
-) -> ResumePoint[Settings, Model, Folder]:
+    load: Callable[[Path], ModelFile[Any]],
+    config_of: Callable[[ModelFile[Any]], Settings] | None = None,
+) -> ResumePoint[Settings]:
     """Return the newest whole checkpoint of a run folder, or the checkpoint file `path`.
 
     Args:
@@ -67,9 +54,7 @@ def find_resume_point(
     if not target.exists():
         raise RunFolderError(f"{target}: no such run folder or checkpoint")
     is_run = target.is_dir()
-    folder: Folder | None = (
-        folder_kind(target) if is_run else folder_kind.around(target)
-    )
+    folder = folder_kind(target) if is_run else folder_kind.around(target)
     if is_run and (folder is None or not folder.exists):
         raise RunFolderError(f"{target}: not a run folder: no run.json and config.json")
     from ambulo.configs.trainings import kind_of_command
@@ -93,12 +78,12 @@ def find_resume_point(
     if config_of is None:
         raise RunFolderError(f"{target}: lies in no run folder")
     assert model is not None
-    return ResumePoint(None, model, config_of(target, model))
+    return ResumePoint(None, model, config_of(model))
 
 
 def unfinished_run(
-    folder_kind: type[Folder], config: Config, output: str, name: str | None
-) -> Folder | None:
+    folder_kind: type[RunFolder], config: Config, output: str, name: str | None
+) -> RunFolder | None:
     """Return the newest run in `output` with the settings `config` and no final model.
 
     Args:
@@ -123,3 +108,26 @@ def unfinished_run(
         except (AmbuloError, OSError):
             continue  # a run of another kind
     return max(runs, key=lambda entry: entry[:2])[2] if runs else None
+
+
+def check_resumable(
+    old: Settings, new: Settings, allowed: Collection[str], local: str | None = None
+) -> None:
+    """Raise `ConfigError` if a resumed run would become a different run.
+
+    Args:
+        old: settings that the checkpoint was made with.
+        new: settings of the resumed run.
+        allowed: settings of the group `training` that may change.
+        local: prefix of settings that depend on the machine and may change too.
+    """
+    before, after = old.model_dump(), new.model_dump()
+    for group, values in before.items():
+        for key, value in values.items() if isinstance(values, dict) else ():
+            if group == "training" and key in allowed:
+                continue
+            if after[group][key] != value and not (local and key.startswith(local)):
+                raise ConfigError(
+                    f"{group}.{key} cannot change when a run is resumed ({value!r} -> "
+                    f"{after[group][key]!r}); start a new run"
+                )

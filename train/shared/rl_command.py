@@ -9,16 +9,14 @@ from ambulo.common.paths import resolve_path
 from ambulo.common.setting_flags import Settings
 from ambulo.configs.errors import ConfigError
 from ambulo.train.shared.flags import ActingFlags
-from ambulo.train.shared.resume import Folder, ResumePoint
+from ambulo.train.shared.resume import ResumePoint
 from ambulo.train.shared.run_command import RunCommand
 from ambulo.train.shared.run_request import RunRequest
 
 if TYPE_CHECKING:
-    from ambulo.policies.files.model_file import ModelFile
     from ambulo.train.shared.rl_run import RLRun
     from ambulo.train.shared.rl_task import RLTask
 
-Model = TypeVar("Model", bound="ModelFile[Any]")
 Task = TypeVar("Task", bound="RLTask[Any]")
 
 
@@ -33,8 +31,8 @@ RL_SETTINGS = {
 
 
 class RLCommand(
-    RunCommand[Settings, Model, Folder, "RLRun[Task]"],
-    Generic[Settings, Model, Folder, Task],
+    RunCommand[Settings, "RLRun[Task]"],
+    Generic[Settings, Task],
 ):
     """A command of reinforcement learning."""
 
@@ -44,10 +42,10 @@ class RLCommand(
     can_fork = True
 
     @abstractmethod
-    def task(self, request: RunRequest[Settings, Model, Folder]) -> Task:
+    def task(self, request: RunRequest[Settings]) -> Task:
         """Make environments and learner."""
 
-    def build(self, request: RunRequest[Settings, Model, Folder]) -> RLRun[Task]:
+    def build(self, request: RunRequest[Settings]) -> RLRun[Task]:
         """Make the run, ready to begin."""
         from ambulo.train.shared.rl_run import RLRun
 
@@ -93,9 +91,7 @@ class RLCommand(
         passed = super().evaluation_arguments(args)
         return passed if args.deterministic else [*passed, "--stochastic"]
 
-    def check_resumed(
-        self, point: ResumePoint[Settings, Model, Folder], config: Settings
-    ) -> None:
+    def check_resumed(self, point: ResumePoint[Settings], config: Settings) -> None:
         """As every run; before the first checkpoint all settings may change."""
         if point.model is not None:
             super().check_resumed(point, config)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-import numpy as np
 import torch
-from stable_baselines3.common.callbacks import BaseCallback, CallbackList
+from stable_baselines3.common.callbacks import CallbackList
 
 from ambulo.common.console import Display
 from ambulo.common.run_folder import RunFolder
@@ -26,73 +24,15 @@ from ambulo.train.shared.callbacks import (
     evaluation_row,
     rewind_logs,
 )
-from ambulo.train.shared.learner_state import fits, load_weights, restore_progress
+from ambulo.train.shared.learner_state import fits, load_weights
 from ambulo.train.shared.rl_task import RLTask
-from ambulo.train.shared.worker_state import fresh_seed, number_of_workers
+
+if TYPE_CHECKING:
+    from ambulo.train.shared.fleet import Fleet
 
 log = logging.getLogger(__name__)
 
 Task = TypeVar("Task", bound=RLTask[Any])
-
-
-class Host(Protocol):
-    """Where the environments of a run are: in its own process, or with workers."""
-
-    def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
-        """See `RLTask.begin`."""
-        ...
-
-    def callbacks(self) -> Sequence[BaseCallback]:
-        """Return what runs beside the environments between roll-outs."""
-        ...
-
-    def capture(self, extra: dict[str, Any]) -> TrainingState:
-        """See `RLTask.capture`."""
-        ...
-
-    def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
-        """Put the state of a checkpoint back; see `fits` for errors."""
-        ...
-
-    def close(self) -> None:
-        """Free the environments."""
-        ...
-
-
-class OwnProcess:
-    """The environments of a task are in the process of its learner."""
-
-    def __init__(self, task: RLTask[Any]) -> None:
-        """Use the environments of `task`."""
-        self._task = task
-
-    def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
-        """See `RLTask.begin`."""
-        return self._task.begin(stop, initialised=initialised)
-
-    def callbacks(self) -> Sequence[BaseCallback]:
-        """Return those of the task."""
-        return self._task.environment_callbacks()
-
-    def capture(self, extra: dict[str, Any]) -> TrainingState:
-        """See `RLTask.capture`."""
-        return self._task.capture(extra)
-
-    def restore(self, state: TrainingState, extra: dict[str, Any]) -> None:
-        """Restore a checkpoint; with several workers, episodes restart."""
-        task = self._task
-        if number_of_workers(state) == 1:
-            task.restore(state, extra)
-            return
-        restore_progress(task.learner, state)
-        log.warning("the checkpoint is of several workers: episodes begin anew")
-        seed = fresh_seed(task.learner.seed or 0, 0, task.learner.num_timesteps)
-        rngs = np.random.default_rng(seed)
-        task.batch.seed(rngs.integers(2**31, size=task.batch.num_envs).tolist())
-
-    def close(self) -> None:
-        """Free the environments."""
-        self._task.close()
 
 
 class RLRun(Generic[Task]):
@@ -104,7 +44,7 @@ class RLRun(Generic[Task]):
         folder: RunFolder,
         checkpoint: ModelFile[Any] | None,
         initial: ModelFile[Any] | None = None,
-        host: Host | None = None,
+        host: Fleet | None = None,
     ) -> None:
         """Give the learner its policy.
 
@@ -113,10 +53,10 @@ class RLRun(Generic[Task]):
             folder: where results go; it exists.
             checkpoint: what to continue from, or None.
             initial: a model whose policy a new run begins with, or None.
-            host: where the environments are; None: in this process.
+            host: workers that have the environments; None: this process has them.
         """
         self.task, self.folder = task, folder
-        self._host: Host = host or OwnProcess(task)
+        self._host: RLTask[Any] | Fleet = host or task
         self.seconds = 0.0
         """Time that training took, [s]."""
         self.best: tuple[float, ...] | None = None
@@ -132,7 +72,7 @@ class RLRun(Generic[Task]):
             extra = extra_of(checkpoint.training, {"best"}, folder)
             assert checkpoint.training is not None
             with fits():
-                self._host.restore(checkpoint.training, extra)
+                self._host.resume(checkpoint.training, extra)
             best = extra["best"]
             if best is not None and len(best) == len(task.rank):  # of this version
                 self.best = tuple(float(x) for x in best)
@@ -173,7 +113,7 @@ class RLRun(Generic[Task]):
         )
         began = time.perf_counter()
         with display:
-            beside = [*task.callbacks(display), *self._host.callbacks()]
+            beside = [*task.callbacks(display), *self._host.environment_callbacks()]
             callbacks = [
                 ForwardScalars(folder.record),
                 *beside,

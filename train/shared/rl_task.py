@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
+import numpy as np
 from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
@@ -20,7 +22,11 @@ from ambulo.train.shared.learner_state import (
     StatefulBatch,
     capture_learner,
     restore_learner,
+    restore_progress,
 )
+from ambulo.train.shared.worker_state import fresh_seed, number_of_workers
+
+log = logging.getLogger(__name__)
 
 Agent = TypeVar("Agent")
 Settings = TypeVar("Settings", bound=Config)
@@ -53,6 +59,8 @@ class Budget(Protocol):
 class RLTask(ABC, Generic[Agent]):
     """Environments, learner, scores and files of one kind of task."""
 
+    budget: Budget
+    """Length of the training, and how often it saves and evaluates."""
     rank: tuple[str, ...] = ("success_rate",)
     """Scores that decide which model is the best; a later one decides ties."""
     batch: StatefulBatch
@@ -63,11 +71,6 @@ class RLTask(ABC, Generic[Agent]):
     """Where results go."""
     validation: Callable[[Agent], dict[str, float]]
     """Scores of a policy that are logged as `eval/<name>` while it trains."""
-
-    @property
-    @abstractmethod
-    def budget(self) -> Budget:
-        """Length of the training, and how often it saves and evaluates."""
 
     @abstractmethod
     def agent(self) -> Agent:
@@ -108,6 +111,18 @@ class RLTask(ABC, Generic[Agent]):
         """Put `state` of this task alone back; see `fits` for errors."""
         restore_learner(self.learner, self.batch, state)
 
+    def resume(self, state: TrainingState, extra: dict[str, Any]) -> None:
+        """Put the state of a checkpoint back; of several workers, episodes restart."""
+        if number_of_workers(state) == 1:
+            self.restore(state, extra)
+            return
+        learner, batch = self.learner, self.batch
+        restore_progress(learner, state)
+        log.warning("the checkpoint is of several workers: episodes begin anew")
+        seed = fresh_seed(learner.seed or 0, 0, learner.num_timesteps)
+        rng = np.random.default_rng(seed)
+        batch.seed(rng.integers(2**31, size=batch.num_envs).tolist())
+
     def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
         """Prepare the policy of a new training before reinforcement learning.
 
@@ -143,9 +158,5 @@ class WorkerSpec:
         return config.override("ppo", batch_size=self.batch_size)
 
 
-class TaskFactory(Protocol):
-    """Makes a task with the environments of a worker; it is sent there."""
-
-    def __call__(self, spec: WorkerSpec, folder: Path) -> RLTask[Any]:
-        """Make the task; its files go to `folder`, which exists."""
-        ...
+TaskFactory = Callable[[WorkerSpec, Path], RLTask[Any]]
+"""Makes a task with the environments of a worker; its files go to a folder."""

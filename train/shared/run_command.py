@@ -34,28 +34,27 @@ from ambulo.train.shared.flags import (
     with_setting_flags,
 )
 from ambulo.train.shared.resume import (
-    Folder,
-    Model,
     ResumePoint,
+    check_resumable,
     find_resume_point,
     unfinished_run,
 )
 from ambulo.train.shared.run_request import BuiltRun, RunRequest
-from ambulo.train.shared.settings import check_resumable
 from ambulo.train.shared.watching import check_watch, watched
 
 if TYPE_CHECKING:
     from ambulo.configs.base import Config
+    from ambulo.policies.files.model_file import ModelFile
 
 
-class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
+class RunCommand(ABC, Generic[Settings, BuiltRun]):
     """A training command: its flags and settings, and how its run is made."""
 
     description: ClassVar[str]
     """Purpose, for `--help`."""
     examples: ClassVar[str]
     """Command lines for `--help`."""
-    folder: type[Folder]
+    folder: type[RunFolder]
     """Class of its run folders, which names the command."""
     typed: str | None = None
     """The command, where its run folders name another one, or its script was started."""
@@ -87,9 +86,9 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
     )
     """Flags that `--eval` passes on to `ambulo eval`."""
 
-    def load(self, file: Path, args: Any) -> Model:
+    def load(self, file: Path, args: Any) -> ModelFile[Any]:
         """Read a checkpoint."""
-        model: Model = self.folder.read(file)
+        model: ModelFile[Any] = self.folder.read(file)
         return model
 
     @abstractmethod
@@ -97,13 +96,11 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         """Return how the names of new run folders begin."""
 
     @abstractmethod
-    def build(self, request: RunRequest[Settings, Model, Folder]) -> BuiltRun:
+    def build(self, request: RunRequest[Settings]) -> BuiltRun:
         """Make the run, ready to begin."""
 
     @abstractmethod
-    def report(
-        self, request: RunRequest[Settings, Model, Folder], run: BuiltRun
-    ) -> None:
+    def report(self, request: RunRequest[Settings], run: BuiltRun) -> None:
         """Write and print the results of a finished run."""
 
     def close(self, run: BuiltRun) -> None:
@@ -124,7 +121,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         """Check and complete the settings before slow work begins."""
         return config
 
-    def load_initial(self, name: str, args: Any) -> Model:
+    def load_initial(self, name: str, args: Any) -> ModelFile[Any]:
         """Read the model file that the flag `initial` names, or a run's newest checkpoint."""
         path = resolve_path(name)
         if not path.is_dir():
@@ -134,15 +131,13 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             raise RunFolderError(f"{path}: no checkpoint yet")
         return model
 
-    def find(self, target: str, args: Any) -> ResumePoint[Settings, Model, Folder]:
+    def find(self, target: str, args: Any) -> ResumePoint[Settings]:
         """Return where `--resume` continues."""
         return find_resume_point(
             target, self.folder, self.presets.config, lambda file: self.load(file, args)
         )
 
-    def check_resumed(
-        self, point: ResumePoint[Settings, Model, Folder], config: Settings
-    ) -> None:
+    def check_resumed(self, point: ResumePoint[Settings], config: Settings) -> None:
         """Raise `ConfigError` if `config` makes another run of a resumed one."""
         check_resumable(point.config, config, self.resumable, self.local_prefix)
 
@@ -250,8 +245,8 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         return config
 
     def resumed_folder(
-        self, args: Any, point: ResumePoint[Settings, Model, Folder]
-    ) -> Folder | None:
+        self, args: Any, point: ResumePoint[Settings]
+    ) -> RunFolder | None:
         """Return the run folder of a resumed run.
 
         None: `--run-name` asks for a new folder, or the checkpoint lies in no run folder.
@@ -278,8 +273,8 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
         args: Any,
         argv: Sequence[str],
         config: Settings,
-        folder: Folder | None,
-        model: Model | None,
+        folder: RunFolder | None,
+        model: ModelFile[Any] | None,
     ) -> int:
         """Train in `folder` (None: a new one) from `model` (None: from the beginning)."""
         check_parent(args.json)
@@ -299,7 +294,7 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
             self.report(request, run)
         return 0
 
-    def _fit(self, request: RunRequest[Settings, Model, Folder]) -> BuiltRun:
+    def _fit(self, request: RunRequest[Settings]) -> BuiltRun:
         """Build the run, train it and log how it ends; return the finished run.
 
         Raises:
@@ -326,8 +321,8 @@ class RunCommand(ABC, Generic[Settings, Model, Folder, BuiltRun]):
 
     @contextmanager
     def _claimed(
-        self, args: Any, config: Settings, folder: Folder | None
-    ) -> Iterator[Folder]:
+        self, args: Any, config: Settings, folder: RunFolder | None
+    ) -> Iterator[RunFolder]:
         """Reserve a folder for this process: the given one, or a new one."""
         if folder is None:
             training = _training(config)

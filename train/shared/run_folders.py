@@ -32,16 +32,11 @@ class GodotRunFolder(RunFolder):
 
 
 class MotionRunFolder(RunFolder):
-    """Folder of a training of a motion network; it also holds the split of its data."""
+    """Folder of a training of a motion network."""
 
     program = "ambulo train motion"
     prefix = "motion_nn_"
     kind = "motion_nn"
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Open the run in the folder `path`."""
-        super().__init__(path)
-        self.split = self.path / "split_info.json"
 
 
 class IKRunFolder(RunFolder):

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
+from ambulo.common.run_folder import RunFolder
 from ambulo.common.setting_flags import Settings
 from ambulo.common.signals import StopRequest
-from ambulo.train.shared.resume import Folder, Model
 
 if TYPE_CHECKING:
     from ambulo.common.console import Display
+    from ambulo.policies.files.model_file import ModelFile
     from ambulo.train.shared.supervised import SupervisedRun, SupervisedTask
 
 Batch = TypeVar("Batch")
@@ -34,7 +35,7 @@ BuiltRun = TypeVar("BuiltRun", bound=Run)
 
 
 @dataclass(frozen=True)
-class RunRequest(Generic[Settings, Model, Folder]):
+class RunRequest(Generic[Settings]):
     """The training that a command line asks for."""
 
     args: Any
@@ -43,11 +44,11 @@ class RunRequest(Generic[Settings, Model, Folder]):
     """The command line without the program."""
     config: Settings
     """All settings."""
-    folder: Folder
+    folder: RunFolder
     """Where results go; it exists."""
-    checkpoint: Model | None
+    checkpoint: ModelFile[Any] | None
     """Checkpoint to continue from; None: a new training."""
-    initial: Model | None
+    initial: ModelFile[Any] | None
     """The model whose weights a new training begins with, or None."""
     shared_command: str
     """The command line for model files, without paths of this machine."""
@@ -56,6 +57,4 @@ class RunRequest(Generic[Settings, Model, Folder]):
         """Return the run of a task: new, or from the checkpoint or model that was named."""
         from ambulo.train.shared.supervised import SupervisedRun
 
-        checkpoint: Any = self.checkpoint
-        initial: Any = self.initial
-        return SupervisedRun(task, self.folder, checkpoint, initial)
+        return SupervisedRun(task, self.folder, self.checkpoint, self.initial)

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
     from ambulo.configs.body_tracker import TrackerRunConfig
     from ambulo.train.shared.supervised import SupervisedRun
     from ambulo.train.trackers.streams import TrackerPiece
-    from ambulo.train.trackers.training import (
-        TrackerModelFile,  # noqa: F401 (in the bases)
-    )
 
-Request = RunRequest["TrackerRunConfig", "TrackerModelFile", TrackerRunFolder]
+Request = RunRequest["TrackerRunConfig"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,14 +35,7 @@ class BodyTrackerFlags(ContinuingFlags):
     """begin with the weights of a run or a model file of the same sizes"""
 
 
-class BodyTrackerCommand(
-    RunCommand[
-        "TrackerRunConfig",
-        "TrackerModelFile",
-        TrackerRunFolder,
-        "SupervisedRun[TrackerPiece]",
-    ]
-):
+class BodyTrackerCommand(RunCommand["TrackerRunConfig", "SupervisedRun[TrackerPiece]"]):
     """Training of networks from trackers to a whole body."""
 
     description = "Train a network from headset, controllers and trackers to a body."

@@ -19,11 +19,10 @@ from ambulo.ik.trackers.sizes import (
     POSE,
 )
 from ambulo.motion.skeletons import load_skeleton
-from ambulo.policies.files.model_file import ModelFile
+from ambulo.policies.device import start_torch
 from ambulo.policies.kinds.body_tracker import TrackerMetadata
 from ambulo.policies.networks.tracker_net import TrackerNet
 from ambulo.train.ik.kinematics import TreeKinematics
-from ambulo.train.shared.device import start_torch
 from ambulo.train.shared.fit_settings import FitSettings
 from ambulo.train.shared.optimizer_state import to_array
 from ambulo.train.shared.supervised import Arrays, FitProgress, SupervisedTask
@@ -33,8 +32,6 @@ from ambulo.train.trackers.sources import SequenceSource
 from ambulo.train.trackers.streams import Streams, TrackerPiece
 from ambulo.train.trackers.validation import TrackerValidation
 
-TrackerModelFile = ModelFile[TrackerMetadata]
-"""The contents of a model file of a body tracker."""
 STATISTICS_PIECES = 8
 """Pieces that statistics are taken from."""
 

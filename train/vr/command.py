@@ -16,11 +16,10 @@ from ambulo.configs.errors import ConfigError, ModelFileError, setting
 from ambulo.configs.presets import VR_PRESETS
 from ambulo.evaluate.vr.godot_flags import check_godot_flags
 from ambulo.train.shared.flags import ActingFlags, Sets
-from ambulo.train.shared.resume import ResumePoint, find_resume_point
+from ambulo.train.shared.resume import ResumePoint, check_resumable, find_resume_point
 from ambulo.train.shared.rl_command import RL_SETTINGS, RLCommand
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.run_request import RunRequest
-from ambulo.train.shared.settings import check_resumable
 
 if TYPE_CHECKING:
     from ambulo.configs.vr import NavigationConfig
@@ -28,8 +27,8 @@ if TYPE_CHECKING:
     from ambulo.train.shared.rl_run import RLRun
     from ambulo.train.vr.training import NavigationTraining
 
-Request = RunRequest["NavigationConfig", "NavigationModel", NavigationRunFolder]
-Point = ResumePoint["NavigationConfig", "NavigationModel", NavigationRunFolder]
+Request = RunRequest["NavigationConfig"]
+Point = ResumePoint["NavigationConfig"]
 
 
 OWN_FRACTION = 0.5
@@ -53,11 +52,7 @@ class NavigationFlags(ActingFlags):
     """import the reward terms that a resumed run names; only for your own runs"""
 
 
-class NavigationCommand(
-    RLCommand[
-        "NavigationConfig", "NavigationModel", NavigationRunFolder, "NavigationTraining"
-    ]
-):
+class NavigationCommand(RLCommand["NavigationConfig", "NavigationTraining"]):
     """Training of agents that navigate in VR levels."""
 
     description = "Train, resume and evaluate an agent that navigates in VR levels."
@@ -122,7 +117,7 @@ ambulo train vr --eval runs/first/best_models/best_model.zip --episodes 50
             NavigationRunFolder,
             self.presets.config,
             lambda file: self.load(file, args),
-            lambda _, model: model.metadata.config,
+            lambda model: model.metadata.config,
         )
         config = point.config.without_engine_places()
         if config.rewards.custom and not args.trust_code:

@@ -11,11 +11,9 @@ from ambulo.configs.vr import NavigationEnvironmentConfig as Environment
 from ambulo.evaluate.shared.result import POLICY, AgentMetrics
 from ambulo.evaluate.vr.command import MAP_FILM
 from ambulo.evaluate.vr.evaluation import DEFAULT_NUM_ENVS
-from ambulo.policies.agents.navigation import NavigationModel
 from ambulo.train.shared.final_evaluation import evaluate_best
 from ambulo.train.shared.rl_results import print_results, training_facts
 from ambulo.train.shared.rl_run import RLRun
-from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.shared.run_request import RunRequest
 from ambulo.train.vr.training import NavigationTraining
 
@@ -30,7 +28,7 @@ NOTES = (
 """Lines below the table."""
 FINAL_EPISODES = 60
 """Episodes of the final evaluation unless `--episodes` says otherwise."""
-Request = RunRequest[NavigationConfig, NavigationModel, NavigationRunFolder]
+Request = RunRequest[NavigationConfig]
 
 
 def finish(request: Request, run: RLRun[NavigationTraining]) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
 from ambulo.common.signals import StopRequest
-from ambulo.configs.vr import NavigationConfig, NavigationTrainingConfig
+from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.env import action_space
@@ -25,7 +26,7 @@ from ambulo.policies.networks.actor_critic import NavigationPolicy
 from ambulo.policies.sb3_batch_env import RemoteBatchEnv, Sb3BatchEnv
 from ambulo.train.shared.dagger import CriticFirst, rounds_csv, teach
 from ambulo.train.shared.rl_run import extra_of
-from ambulo.train.shared.rl_task import RLTask, WorkerSpec
+from ambulo.train.shared.rl_task import RLTask, TaskFactory, WorkerSpec
 from ambulo.train.shared.run_folders import NavigationRunFolder
 from ambulo.train.vr.callbacks import LevelUpdates, NavigationMetrics
 from ambulo.train.vr.curriculum import LevelCurriculum
@@ -64,6 +65,7 @@ class NavigationTraining(RLTask[Agent]):
                 gives the learner their shapes.
         """
         self.config, self.folder, self._command = config, folder, command
+        self.budget = config.training
         self._announce = announce
         if config.environment.body != "capsule":
             # Nearly all solve all levels: agents differ in touches and falls.
@@ -110,11 +112,6 @@ class NavigationTraining(RLTask[Agent]):
             self._levels = TrainingLevels(config, self.batch, stage)
             env = Sb3BatchEnv(self.batch, action_space(config))
         self.learner = make_learner(config, env, tensorboard_log=str(folder.logs))
-
-    @property
-    def budget(self) -> NavigationTrainingConfig:
-        """Settings of the training."""
-        return self.config.training
 
     def begin(self, stop: StopRequest, *, initialised: bool) -> bool:
         """Imitate the planner of the settings, unless the run begins with a model."""
@@ -171,13 +168,13 @@ class NavigationTraining(RLTask[Agent]):
         ):
             self.learner._last_obs = None  # new levels: episodes begin anew
 
-    def factory(self) -> NavigationFactory:
+    def factory(self) -> TaskFactory:
         """Return the settings, from which workers make everything."""
-        return NavigationFactory(self.config)
+        return partial(worker_part, self.config)
 
     def agent(self) -> Agent:
         """Return a snapshot of the policy."""
-        return Agent(model_of(self.learner, self.config, self.batch.layout))
+        return Agent(model_of(self.learner, self.config))
 
     def extra(self) -> dict[str, Any]:
         """Return the state of levels and curriculum."""
@@ -196,9 +193,7 @@ class NavigationTraining(RLTask[Agent]):
 
     def write(self, path: Path, state: TrainingState | None) -> None:
         """Write a model file; with `state` it is a checkpoint."""
-        model = model_of(
-            self.learner, self.config, self.batch.layout, command=self._command
-        )
+        model = model_of(self.learner, self.config, command=self._command)
         save_model(path, replace(model, training=state))
 
     def close(self) -> None:
@@ -206,17 +201,13 @@ class NavigationTraining(RLTask[Agent]):
         self.batch.close()
 
 
-@dataclass(frozen=True)
-class NavigationFactory:
-    """How a worker makes its part of a navigation training."""
-
-    config: NavigationConfig
-
-    def __call__(self, spec: WorkerSpec, folder: Path) -> NavigationTraining:
-        """Make levels and environments with the seed of `spec`."""
-        config = spec.part_of(self.config)
-        config = config.override("environment", num_environments=spec.num_envs)
-        return NavigationTraining(config, NavigationRunFolder(folder))
+def worker_part(
+    config: NavigationConfig, spec: WorkerSpec, folder: Path
+) -> NavigationTraining:
+    """Make a worker's part of a training: environments with the seed of `spec`."""
+    config = spec.part_of(config)
+    config = config.override("environment", num_environments=spec.num_envs)
+    return NavigationTraining(config, NavigationRunFolder(folder))
 
 
 def compile_kernels(config: NavigationConfig, batch: NavigationBatch) -> None:

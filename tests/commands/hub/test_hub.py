@@ -178,9 +178,7 @@ def test_revisions_and_names(
     with pytest.raises(HubError, match="--force replaces it"):
         pull(hub, PullFlags(source=REPOSITORY, revision=first))
     (folder / "left.txt").write_text("of before")
-    assert (
-        pull(hub, PullFlags(source=REPOSITORY, revision=first, force=True)) == folder
-    )
+    assert pull(hub, PullFlags(source=REPOSITORY, revision=first, force=True)) == folder
     assert not (folder / "left.txt").exists()
     with pytest.raises(HubError, match="no such revision"):
         pull(hub, PullFlags(source=REPOSITORY, revision="v9"))

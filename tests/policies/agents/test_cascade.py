@@ -1,8 +1,8 @@
 import json
-import zipfile
 
 import numpy as np
 import pytest
+from fixtures.model_files import members_of, write_zip
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.configs.gait import GaitParameter, GaitSpace
@@ -109,9 +109,7 @@ def test_graphs_that_are_none_are_refused():
 
 
 def test_a_file_holds_graph_and_models(tmp_path):
-    models = {}
-    for name in ("base", "weak"):
-        models[name] = name.encode()
+    models = {"base": b"base", "weak": b"weak"}
     made = cascade(
         Constant(0.1, 0.0, 0.0, 0.0), Constant(0.5, 0.0, 0.0, 0.0, 0.0), (0,)
     )
@@ -126,8 +124,8 @@ def test_a_file_holds_graph_and_models(tmp_path):
     assert [node.parents for node in found.nodes] == [(), ("base",)]
     seen = obs_of(1.0, 0.2)
     np.testing.assert_array_equal(found.act(seen, states), made.act(seen, states))
-    with zipfile.ZipFile(tmp_path / "whole.zip") as archive:
-        assert json.loads(archive.read("cascade.json"))["is_cascaded"] is True
+    header = json.loads(members_of(tmp_path / "whole.zip")["cascade.json"])
+    assert header["is_cascaded"] is True
 
 
 def test_numbers_that_cannot_be_are_refused():
@@ -146,11 +144,9 @@ def test_numbers_that_cannot_be_are_refused():
 
 def test_damaged_files_are_told(tmp_path):
     path = tmp_path / "x.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("cascade.json", "{}")
+    write_zip(path, {"cascade.json": b"{}"})
     with pytest.raises(ModelFileError, match="damaged"):
         load_cascade(path, bytes)
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("other", "{}")
+    write_zip(path, {"other": b"{}"})
     with pytest.raises(ModelFileError, match=r"no cascade\.json inside"):
         load_cascade(path, bytes)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 import torch
+from fixtures.model_files import tiny_model
 from fixtures.untrained import untrained_navigator
 
 from ambulo.configs.errors import ModelFileError, ObservationError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agents.navigation import Agent
-from ambulo.policies.files.model_file import ModelFile
-
-Make = Callable[..., ModelFile]
 
 
-def test_agents_sample_with_their_generator_and_refuse_other_sizes(
-    tiny_model: Make,
-) -> None:
+def test_agents_sample_with_their_generator_and_refuse_other_sizes() -> None:
     agent = Agent(tiny_model())
     obs = np.zeros((4, 48), np.float32)
     draws = [
@@ -46,7 +40,7 @@ def test_agents_sample_with_their_generator_and_refuse_other_sizes(
         agent.check_layout(observation_layout(other))
 
 
-def test_discrete_agents_choose_classes(tiny_model: Make) -> None:
+def test_discrete_agents_choose_classes() -> None:
     agent = Agent(tiny_model("discrete"))
     obs = np.random.default_rng(0).normal(size=(200, 48)).astype(np.float32)
     best = agent.act(obs, deterministic=True)
@@ -56,7 +50,7 @@ def test_discrete_agents_choose_classes(tiny_model: Make) -> None:
     assert set(drawn.tolist()) == set(range(7))
 
 
-def test_being_lost_follows_from_no_progress_and_from_staying(tiny_model: Make) -> None:
+def test_being_lost_follows_from_no_progress_and_from_staying() -> None:
     config = NavigationConfig().override("observations", memory="visits")
     agent = Agent(untrained_navigator(config))
     assert agent.lost is None

@@ -7,13 +7,13 @@ import io
 import json
 import os
 import pickle
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from fixtures.model_files import members_of, tiny_model, write_zip
 from gymnasium import Env, spaces
 from stable_baselines3 import PPO
 
@@ -22,12 +22,7 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agents.navigation import load_agent, load_navigation
 from ambulo.policies.agents.sb3_zip import PUBLISHED_PARTS
-from ambulo.policies.files.model_file import ModelFile, save_model
-
-Members = dict[str, bytes]
-Make = Callable[..., ModelFile]
-Read = Callable[[Path], Members]
-Write = Callable[[Path, Members], Path]
+from ambulo.policies.files.model_file import save_model
 
 
 class _Nothing(Env[Any, Any]):
@@ -112,9 +107,7 @@ def torch_bytes(value: Any) -> bytes:
     return buffer.getvalue()
 
 
-def test_pickles_in_hostile_files_do_not_run(
-    tmp_path: Path, tiny_model: Make, members_of: Read, write_zip: Write
-) -> None:
+def test_pickles_in_hostile_files_do_not_run(tmp_path: Path) -> None:
     path, target = tmp_path / "sb3.zip", tmp_path / "owned"
     payload = _Payload(target)
     sb3_zip(path)

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
 import torch
-from numpy.typing import NDArray
+from fixtures.onnx_files import run
 
 import ambulo
 from ambulo.commands.export_agent import main
@@ -31,15 +30,6 @@ from ambulo.policies.kinds.muscle_training import MuscleTrainingMetadata
 from ambulo.policies.networks.ik_net import IKNet
 
 AXES, MUSCLE_COUNT = 3, 5
-
-
-def run(file: Path, *rows: NDArray[Any]) -> list[NDArray[Any]]:
-    session = onnxruntime.InferenceSession(
-        str(file), providers=["CPUExecutionProvider"]
-    )
-    names = [port.name for port in session.get_inputs()]
-    found: list[NDArray[Any]] = session.run(None, dict(zip(names, rows, strict=True)))
-    return found
 
 
 def muscle_nn(*, conditioned: bool, **config: Any) -> MuscleNN:

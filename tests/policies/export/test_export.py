@@ -11,51 +11,18 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import torch
+from fixtures.onnx_files import run
+from fixtures.policy_replay import random_agent
 
 from ambulo.configs.errors import ModelFileError
-from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export import export
 from ambulo.policies.export.export import export_json, navigation_graph
 from ambulo.policies.export.graph import write_graph
-from ambulo.policies.files.model_file import ModelFile
-from ambulo.policies.kinds.vr_navigation import describe
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "model_format.md"
-
-
-def agent_of(
-    mode: str = "continuous",
-    activation: str = "relu",
-    memory: str = "none",
-    bound: tuple[float, float] | None = None,
-) -> Agent:
-    """A random agent whose actions are partly clipped."""
-    widths = (16, 12)
-    config = (
-        NavigationConfig()
-        .override(
-            "network", net_arch=widths, activation_fn=activation, action_bound=bound
-        )
-        .override("actions", mode=mode)
-        .override("observations", memory=memory)
-    )
-    layout = observation_layout(config)
-    metadata = describe(config, layout)
-    generator = torch.Generator().manual_seed(0)
-    policy = {"mlp_extractor.scales": torch.as_tensor(layout.scales())}
-    sizes = (layout.size, *widths, metadata.action.size)
-    names = ("mlp_extractor.actor.0", "mlp_extractor.actor.2", "action_net")
-    for name, inputs, outputs in zip(names, sizes, sizes[1:], strict=False):
-        weight = torch.randn(outputs, inputs, generator=generator)
-        policy[f"{name}.weight"] = weight * 1.5 / inputs**0.5
-        policy[f"{name}.bias"] = torch.randn(outputs, generator=generator)
-    policy["log_std"] = torch.zeros(3)
-    return Agent(ModelFile(metadata, policy))
 
 
 def observations(agent: Agent, count: int) -> Any:
@@ -69,16 +36,13 @@ def observations(agent: Agent, count: int) -> Any:
     ("mode", "activation"), [("continuous", "elu"), ("discrete", "silu")]
 )
 def test_onnx_acts_like_the_agent(tmp_path: Path, mode: str, activation: str) -> None:
-    agent = agent_of(mode, activation)
+    agent = random_agent(mode, activation)
     path = tmp_path / "model.onnx"
     write_graph(navigation_graph(agent), path)
     assert os.listdir(tmp_path) == ["model.onnx"]
-    session = onnxruntime.InferenceSession(
-        str(path), providers=["CPUExecutionProvider"]
-    )
     for count in (1, 50):
         obs = observations(agent, count)
-        got = session.run(["action"], {"observation": obs})[0]
+        (got,) = run(path, obs)
         want = agent.act(obs, deterministic=True)
         assert got.dtype == want.dtype
         np.testing.assert_allclose(got, want, atol=1e-5)
@@ -88,14 +52,14 @@ def test_onnx_acts_like_the_agent(tmp_path: Path, mode: str, activation: str) ->
 
 
 def test_a_bounded_agent_stays_within_its_bound(tmp_path: Path) -> None:
-    agent = agent_of(bound=(0.8, 0.4))
+    agent = random_agent(bound=(0.8, 0.4))
     obs = observations(agent, 50) * 3.0
     obs[0] = 0.0
     want = agent.act(obs, deterministic=True)
     stick = np.hypot(want[:, 0], want[:, 1])
     assert 0.75 < stick.max() <= 0.8 + 1e-6
     assert 0.38 < np.abs(want[:, 2]).max() <= 0.4 + 1e-6
-    free = agent_of().act(obs, deterministic=True)
+    free = random_agent().act(obs, deterministic=True)
     small = (np.hypot(free[:, 0], free[:, 1]) < 0.1) & (np.abs(free[:, 2]) < 0.05)
     np.testing.assert_allclose(want[small], free[small], atol=2e-3)
     (got,) = navigation_graph(agent).reference(obs)
@@ -108,7 +72,7 @@ def test_a_bounded_agent_stays_within_its_bound(tmp_path: Path) -> None:
 
 @pytest.mark.integration
 def test_onnx_says_what_it_is_and_is_the_same_every_time(tmp_path: Path) -> None:
-    agent = agent_of(memory="map")
+    agent = random_agent(memory="map")
     for name in ("a.onnx", "b.onnx"):
         write_graph(navigation_graph(agent), tmp_path / name)
     assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
@@ -124,10 +88,9 @@ def test_onnx_says_what_it_is_and_is_the_same_every_time(tmp_path: Path) -> None
 def test_the_documented_reader_works(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, activation: str
 ) -> None:
-    agent = (
-        agent_of(activation=activation, bound=(0.8, 0.4))
-        if mode == "bounded"
-        else agent_of(mode, activation)
+    bounded = mode == "bounded"
+    agent = random_agent(
+        "continuous" if bounded else mode, activation, (0.8, 0.4) if bounded else None
     )
     export_json(agent, tmp_path / "model.json")
     text = DOCUMENT.read_text(encoding="utf-8")
@@ -146,7 +109,7 @@ def test_the_documented_reader_works(
 def test_exports_that_act_otherwise_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agent, right = agent_of(), export.folded_layers
+    agent, right = random_agent(), export.folded_layers
 
     def wrong(agent: Agent) -> Any:
         layers = right(agent)
@@ -160,6 +123,6 @@ def test_exports_that_act_otherwise_are_refused(
 
 def test_places_that_cannot_be_written_are_named(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="cannot be written"):
-        export_json(agent_of(), tmp_path / "no" / "model.json")
+        export_json(random_agent(), tmp_path / "no" / "model.json")
     with pytest.raises(ModelFileError, match=r"must end in \.json"):
-        export_json(agent_of(), tmp_path / "model.bin")
+        export_json(random_agent(), tmp_path / "model.bin")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import numpy as np
-import onnxruntime
 import pytest
 import torch
 from fixtures.game_agents import BOAT, CAR, WALKER, agent_of
+from fixtures.onnx_files import session_of
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.game import load_game_agent
@@ -65,15 +65,11 @@ def test_pictures_are_convolved_as_in_torch(tmp_path):
     np.testing.assert_allclose(one["move"], acted["move"][0], atol=1e-6, rtol=0)
 
 
-def session(file):
-    return onnxruntime.InferenceSession(file.read_bytes())
-
-
 @pytest.mark.integration
 def test_onnx_has_the_parts_by_name(tmp_path):
     agent = agent_of(WALKER, recurrent=6)
     export_onnx(agent, tmp_path / "a.onnx")
-    run = session(tmp_path / "a.onnx")
+    run = session_of(tmp_path / "a.onnx")
     assert [port.name for port in run.get_inputs()] == [
         "speed",
         "camera",
@@ -88,7 +84,7 @@ def test_onnx_has_the_parts_by_name(tmp_path):
 def test_a_game_of_godot_rl_gets_what_its_loader_reads(tmp_path):
     """Names of the public loader; of mixed actions it skips as many numbers as a part has."""
     export_godot_rl(agent_of(BOAT), tmp_path / "boat.onnx")
-    run = session(tmp_path / "boat.onnx")
+    run = session_of(tmp_path / "boat.onnx")
     assert [p.name for p in run.get_inputs()] == ["obs", "state_ins"]
     assert [p.name for p in run.get_outputs()] == ["output", "state_outs"]
     assert run.get_outputs()[0].shape[1] == 2
@@ -100,7 +96,7 @@ def test_a_game_of_godot_rl_gets_what_its_loader_reads(tmp_path):
     car = agent_of(CAR, log_std_init=-0.7)
     export_godot_rl(car, tmp_path / "car.onnx")
     row = np.ones((1, 5), np.float32)
-    (out,) = session(tmp_path / "car.onnx").run(
+    (out,) = session_of(tmp_path / "car.onnx").run(
         ["output"], {"obs": row, "state_ins": state}
     )
     assert out.shape == (1, 4 + 2)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import torch
+from fixtures.onnx_files import run, session_of
 from numpy.typing import NDArray
 
 import ambulo
@@ -50,16 +50,6 @@ GRAPHS = sorted(
     name for name, card in shipped_cards().items()
     if card.kind not in ("vr_navigation", "gait_reference")
 )  # fmt: skip
-
-
-def run(file: Path, *rows: NDArray[Any]) -> list[NDArray[Any]]:
-    """The outputs of an ONNX file."""
-    session = onnxruntime.InferenceSession(
-        str(file), providers=["CPUExecutionProvider"]
-    )
-    names = [port.name for port in session.get_inputs()]
-    found: list[NDArray[Any]] = session.run(None, dict(zip(names, rows, strict=True)))
-    return found
 
 
 def header_of(file: Path) -> dict[str, Any]:
@@ -113,9 +103,7 @@ def test_shipped_models_give_the_same_in_onnx_runtime(
     assert (header["format"], header["version"]) == ("ambulo-graph", 1)
     assert header["kind"] == kind
     assert header["not_in_the_graph"] == list(written.left_out)
-    session = onnxruntime.InferenceSession(
-        str(file), providers=["CPUExecutionProvider"]
-    )
+    session = session_of(file)
     for ports, rows in (
         (session.get_inputs(), header["inputs"]),
         (session.get_outputs(), header["outputs"]),

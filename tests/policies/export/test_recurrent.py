@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import onnxruntime
 import pytest
-import torch
+from fixtures.onnx_files import session_of
+from fixtures.policy_replay import random_agent
+from fixtures.untrained import untrained_navigator
 
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.task.observation import observation_layout
 from ambulo.policies.agents.navigation import Agent, load_agent
 from ambulo.policies.export.export import (
     export_json,
@@ -22,30 +22,10 @@ from ambulo.policies.export.export import (
 )
 from ambulo.policies.export.godot import export_godot, unpack
 from ambulo.policies.export.graph import write_graph
-from ambulo.policies.files.model_file import ModelFile, save_model
-from ambulo.policies.kinds.vr_navigation import describe
+from ambulo.policies.files.model_file import save_model
 
 STEPS, ENVS, UNITS = 200, 3, 6
 SPEC = {"max_speed": 2.0}
-
-
-def recurrent_agent(
-    mode: str = "continuous", widths: tuple[int, ...] = (16, 8), **network: Any
-) -> Agent:
-    """An agent with random weights and a GRU of `UNITS`."""
-    config = (
-        NavigationConfig()
-        .override("network", net_arch=widths, recurrent=UNITS, **network)
-        .override("actions", mode=mode)
-    )
-    layout = observation_layout(config)
-    metadata = describe(config, layout)
-    generator = torch.Generator().manual_seed(0)
-    policy = {"mlp_extractor.scales": torch.as_tensor(layout.scales())}
-    for name, shape in metadata.actor_shapes().items():
-        scale = 1.5 / shape[-1] ** 0.5 if len(shape) > 1 else 0.5
-        policy[name] = scale * torch.randn(*shape, generator=generator)
-    return Agent(ModelFile(metadata, policy))
 
 
 def episode(agent: Agent) -> tuple[Any, Any]:
@@ -65,11 +45,9 @@ def episode(agent: Agent) -> tuple[Any, Any]:
 def test_onnx_acts_like_the_agent_over_an_episode(
     tmp_path: Path, mode: str, widths: tuple[int, ...]
 ) -> None:
-    agent = recurrent_agent(mode, widths)
+    agent = random_agent(mode, widths=widths, units=UNITS)
     write_graph(navigation_graph(agent), tmp_path / "model.onnx")
-    session = onnxruntime.InferenceSession(
-        str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"]
-    )
+    session = session_of(tmp_path / "model.onnx")
     ports = [port.name for port in (*session.get_inputs(), *session.get_outputs())]
     assert ports == ["observation", "state", "action", "next_state"]
     obs, want = episode(agent)
@@ -90,7 +68,7 @@ def test_onnx_acts_like_the_agent_over_an_episode(
 def test_json_and_godot_files_act_like_the_agent_over_an_episode(
     tmp_path: Path, bound: tuple[float, float] | None
 ) -> None:
-    agent = recurrent_agent(action_bound=bound)
+    agent = random_agent(bound=bound, units=UNITS, widths=(16, 8))
     export_json(agent, tmp_path / "model.json")
     header = json.loads((tmp_path / "model.json").read_text())
     weights = np.fromfile(tmp_path / "model.bin", "<f4")
@@ -108,34 +86,17 @@ def test_json_and_godot_files_act_like_the_agent_over_an_episode(
 
 
 def test_a_perceptron_has_no_state(tmp_path: Path) -> None:
-    config = NavigationConfig().override("network", net_arch=(8,))
-    layout = observation_layout(config)
-    metadata = describe(config, layout)
-    policy = {"mlp_extractor.scales": torch.as_tensor(layout.scales())}
-    policy |= {k: torch.zeros(s) for k, s in metadata.actor_shapes().items()}
-    export_json(Agent(ModelFile(metadata, policy)), tmp_path / "model.json")
+    export_json(random_agent(), tmp_path / "model.json")
     header = json.loads((tmp_path / "model.json").read_text())
     assert "state_size" not in header
     assert all("type" not in row for row in header["layers"])
 
 
 def test_a_file_of_a_recurrent_agent_is_read_again(tmp_path: Path) -> None:
-    agent = recurrent_agent()
-    obs, want = episode(agent)
-    weights = {"mlp_extractor.scales": agent.policy.mlp_extractor.scales}
-    generator = torch.Generator().manual_seed(0)
-    for name, shape in agent.metadata.actor_shapes().items():
-        scale = 1.5 / shape[-1] ** 0.5 if len(shape) > 1 else 0.5
-        weights[name] = scale * torch.randn(*shape, generator=generator)
-    widths, size = agent.config.network.net_arch, agent.layout.size
-    inputs = size
-    for index, width in enumerate(widths):
-        weights[f"mlp_extractor.critic.{2 * index}.weight"] = torch.zeros(width, inputs)
-        weights[f"mlp_extractor.critic.{2 * index}.bias"] = torch.zeros(width)
-        inputs = width
-    weights["value_net.weight"] = torch.zeros(1, inputs)
-    weights["value_net.bias"] = torch.zeros(1)
-    save_model(tmp_path / "model.zip", ModelFile(agent.metadata, weights))
+    config = NavigationConfig().override("network", net_arch=(16, 8), recurrent=UNITS)
+    model = untrained_navigator(config)
+    obs, want = episode(Agent(model))
+    save_model(tmp_path / "model.zip", model)
     again = load_agent(tmp_path / "model.zip")
     got = np.stack([again.act(seen) for seen in obs])
     np.testing.assert_array_equal(got, want)

@@ -8,20 +8,15 @@ import subprocess
 import sys
 import warnings
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fixtures.model_files import members_of, tiny_model, write_zip
 
 from ambulo.configs.errors import ModelFileError
 from ambulo.policies.agents.navigation import load_navigation
 from ambulo.policies.files.archive import MAX_BYTES
-from ambulo.policies.files.model_file import ModelFile, save_model
-
-Members = dict[str, bytes]
-Make = Callable[..., ModelFile]
-Read = Callable[[Path], Members]
-Write = Callable[[Path, Members], Path]
+from ambulo.policies.files.model_file import save_model
 
 
 def test_a_file_cut_off_anywhere_is_refused(saved: Path) -> None:
@@ -42,7 +37,7 @@ def test_flipped_bits_are_refused_or_harmless(saved: Path) -> None:
         data[at] ^= 0xFF
 
 
-def test_missing_files_and_folders_are_named(tmp_path: Path, tiny_model: Make) -> None:
+def test_missing_files_and_folders_are_named(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=r"none\.zip: no such model file"):
         load_navigation(tmp_path / "none.zip")
     with pytest.raises(ModelFileError):
@@ -58,9 +53,7 @@ def test_devices_are_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["/etc/x", "../x", "a/../../x", "C:x", "\\x"])
-def test_unsafe_member_names_are_refused(
-    saved: Path, name: str, members_of: Read, write_zip: Write
-) -> None:
+def test_unsafe_member_names_are_refused(saved: Path, name: str) -> None:
     write_zip(saved, {**members_of(saved), name: b""})
     with pytest.raises(ModelFileError, match="unsafe member name"):
         load_navigation(saved)
@@ -82,7 +75,7 @@ def declare_size(path: Path, size: int) -> None:
     path.write_bytes(data)
 
 
-def test_zip_bombs_are_refused_unread(tmp_path: Path, write_zip: Write) -> None:
+def test_zip_bombs_are_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "bomb.zip"
     block = bytes(2**24)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -102,7 +95,7 @@ def test_zip_bombs_are_refused_unread(tmp_path: Path, write_zip: Write) -> None:
         load_navigation(path)
 
 
-def test_a_full_disk_leaves_the_old_file(tmp_full_disk: Path, tiny_model: Make) -> None:
+def test_a_full_disk_leaves_the_old_file(tmp_full_disk: Path) -> None:
     path = tmp_full_disk / "model.zip"
     save_model(path, tiny_model())
     before = path.read_bytes()
@@ -115,9 +108,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_full_disk: Path, tiny_model: Make) 
     assert load_navigation(path).metadata.num_timesteps == 7
 
 
-def test_a_read_only_folder_leaves_the_old_file(
-    tmp_full_disk: Path, tiny_model: Make
-) -> None:
+def test_a_read_only_folder_leaves_the_old_file(tmp_full_disk: Path) -> None:
     path = tmp_full_disk / "model.zip"
     save_model(path, tiny_model())
     before = path.read_bytes()

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from fixtures.model_files import Members, change_header, members_of, tiny_model
 from fixtures.untrained import untrained_navigator
 
 import ambulo
@@ -35,7 +36,6 @@ from ambulo.policies.files.model_file import (
 from ambulo.policies.files.weights import stored_shapes
 from ambulo.shipped import locate
 
-Members = dict[str, bytes]
 GROWTH = 80
 """Most memory that a refusal may take, [MiB]."""
 _LOAD = """
@@ -60,16 +60,6 @@ def shipped(name: str) -> Path:
     path = locate(name)
     assert path is not None
     return path
-
-
-def member(path: Path, inner: str, change: Callable[[dict[str, Any]], None]) -> Members:
-    """Members of a zip file whose JSON member `inner` is changed."""
-    with zipfile.ZipFile(path) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
-    header = json.loads(members[inner])
-    change(header)
-    members[inner] = json.dumps(header).encode()
-    return members
 
 
 def torch_file(text: bytes) -> bytes:
@@ -104,10 +94,10 @@ def many_copies() -> bytes:
     return b"\x80\x02}q\x00(" + entries + b"u" + make + copy * 1000 + b"."
 
 
-def hostile_files(folder: Path, tiny: Any) -> list[Path]:
+def hostile_files(folder: Path) -> list[Path]:
     """Files of a few kilobytes that ask for gigabytes."""
     model = folder / "model.zip"
-    save_model(model, tiny)
+    save_model(model, tiny_model())
     files: dict[str, bytes] = {
         "bytearray": stock_file(
             b"\x80\x02c__builtin__\nbytearray\nJ\xff\xff\xff\x7f\x85R."
@@ -118,43 +108,31 @@ def hostile_files(folder: Path, tiny: Any) -> list[Path]:
         "zeros": deflated({POLICY: bytes(2**28), "ambulo.json": b"{}"}),
     }
 
-    def wide(header: dict[str, Any]) -> None:
-        header["config"]["network"]["net_arch"] = [10**9, 10**9]
+    def arch(*widths: int) -> Callable[[dict[str, Any]], object]:
+        return lambda header: header["config"]["network"].update(net_arch=widths)
 
-    def deep(header: dict[str, Any]) -> None:
-        header["config"]["network"]["net_arch"] = [1] * 300_000
-
-    def large(header: dict[str, Any]) -> None:
-        header["config"]["network"]["net_arch"] = [4096] * 16
-
-    for name, change in (("wide", wide), ("deep", deep), ("large", large)):
-        files[name] = zipped(member(model, "ambulo.json", change))
-    walker = shipped("gait_walk")
-    files["walker"] = zipped(member(walker, "ambulo.json", wide))
-    estimator = shipped("gait_estimator")
-
-    def modes(header: dict[str, Any]) -> None:
-        header["modes"] = 1000
-
-    files["estimator"] = zipped(member(estimator, "ambulo.json", modes))
-    members = member(model, "ambulo.json", lambda header: None)
+    for name, source, change in (
+        ("wide", model, arch(10**9, 10**9)),
+        ("deep", model, arch(*[1] * 300_000)),
+        ("large", model, arch(*[4096] * 16)),
+        ("walker", shipped("gait_walk"), arch(10**9, 10**9)),
+        ("estimator", shipped("gait_estimator"), lambda h: h.update(modes=1000)),
+    ):
+        file = change_header(source, change, folder / f"{name}.zip")
+        files[name] = zipped(members_of(file))
     noise = np.random.default_rng(0).bytes(FREE_SIZE)
     rows = {"a": {"dtype": "U8", "shape": [2**35], "data_offsets": [0, 2**35]}}
     text = json.dumps(rows).encode()
-    members[ARRAYS] = struct.pack("<Q", len(text)) + text + noise
-    files["training"] = zipped(members)
-    paths = []
+    state = struct.pack("<Q", len(text)) + text + noise
+    files["training"] = zipped(members_of(model) | {ARRAYS: state})
     for name, data in files.items():
-        paths.append(folder / f"{name}.zip")
-        paths[-1].write_bytes(data)
-    return paths
+        (folder / f"{name}.zip").write_bytes(data)
+    return [folder / f"{name}.zip" for name in files]
 
 
 @pytest.mark.integration
-def test_hostile_files_are_refused_in_little_memory(
-    tmp_path: Path, tiny_model: Callable[..., Any]
-) -> None:
-    paths = hostile_files(tmp_path, tiny_model())
+def test_hostile_files_are_refused_in_little_memory(tmp_path: Path) -> None:
+    paths = hostile_files(tmp_path)
     good = tmp_path / "model.zip"
     arguments = [sys.executable, "-c", _LOAD, str(good), *map(str, paths)]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)

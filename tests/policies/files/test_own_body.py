@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from fixtures.model_files import HEADER, change_header, members_of
 from fixtures.own_bodies import humanoid_xml
 from fixtures.untrained import save_untrained
 
@@ -37,17 +38,12 @@ def model(tmp_path: Path) -> Path:
 
 def edited(model: Path, **changes: object) -> Path:
     """A copy with other settings of the environment, and no fingerprint of them."""
-    target = model.with_name("edited.zip")
-    with zipfile.ZipFile(model) as source, zipfile.ZipFile(target, "w") as copy:
-        for name in source.namelist():
-            data = source.read(name)
-            if name == "ambulo.json":
-                header = json.loads(data)
-                header["contract"] = ""
-                header["config"]["environment"] |= changes
-                data = json.dumps(header).encode()
-            copy.writestr(name, data)
-    return target
+
+    def change(header: dict[str, Any]) -> None:
+        header["contract"] = ""
+        header["config"]["environment"] |= changes
+
+    return change_header(model, change, model.with_name("edited.zip"))
 
 
 @pytest.mark.integration
@@ -72,9 +68,8 @@ def test_model_that_names_a_file_or_function_is_refused(
 
 @pytest.mark.integration
 def test_model_whose_body_reads_files_is_refused(model: Path) -> None:
-    body = json.loads(zipfile.ZipFile(model).read("ambulo.json"))["config"][
-        "environment"
-    ]["body"]
+    header = json.loads(members_of(model)[HEADER])
+    body = header["config"]["environment"]["body"]
     body["xml"] = body["xml"].replace(
         "<worldbody>", '<include file="/etc/passwd"/><worldbody>'
     )

@@ -4,31 +4,8 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from ambulo.configs.godot import GodotConfig
 from ambulo.train.godot.command import COMMAND
-
-
-def test_a_game_must_be_named(tmp_path, capsys):
-    assert COMMAND.main(["--output", str(tmp_path)]) == 2
-    assert "no game: name its folder with --project" in capsys.readouterr().err
-    assert not any(tmp_path.iterdir())
-
-
-def test_missing_recordings_are_named(tmp_path, capsys):
-    flags = ["--project", str(tmp_path), "--demos", str(tmp_path / "none")]
-    assert COMMAND.main([*flags, "--output", str(tmp_path / "runs")]) == 2
-    assert "--demos" in capsys.readouterr().err
-    assert not (tmp_path / "runs").exists()
-
-
-def test_a_folder_without_a_game_is_refused(tmp_path, capsys):
-    flags = ["--project", str(tmp_path), "--output", str(tmp_path / "runs")]
-    assert COMMAND.main(flags) == 2  # and nothing is announced before
-    said = capsys.readouterr().err.strip().splitlines()
-    assert len(said) == 1
-    assert str(tmp_path) in said[0]
 
 
 def test_flags_change_settings(tmp_path, capsys):
@@ -44,8 +21,3 @@ def test_flags_change_settings(tmp_path, capsys):
     shared = GodotConfig.model_validate(config).shareable()
     assert shared.environment.godot_project is None
     assert shared.training.demonstrations.folder == "plays"
-
-
-@pytest.mark.parametrize("preset", ["quick", "memory", "pictures"])
-def test_presets_are_settings(preset):
-    assert COMMAND.presets.load(preset).ppo.n_steps >= 128

@@ -17,8 +17,8 @@ from fixtures.locomotion_runs import (
     motion_network,
     run,
     settings,
-    weights_equal,
 )
+from fixtures.run_files import weights
 
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
@@ -161,7 +161,7 @@ def test_what_the_teacher_made_is_the_best_unless_learning_betters_it(
     rows = json.loads(folder.evaluations.read_text())
     assert rows[0]["timesteps"] == 0
     assert rows[0]["return_mean"] > rows[-1]["return_mean"]
-    assert weights_equal(folder.best_model, folder.checkpoint(0))
+    assert weights(folder.best_model) == weights(folder.checkpoint(0))
 
 
 @pytest.mark.integration

@@ -175,25 +175,6 @@ def test_reinforcement_learning_passes_on_what_it_logs() -> None:
     )
 
 
-@pytest.mark.slow
-def test_a_navigator_logs_roll_outs_and_evaluations(
-    services: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pytest.importorskip("mlflow")
-    monkeypatch.chdir(services)
-    arguments = [
-        "train", "vr", "--preset", "quick_test", "--num-envs", "2", "--timesteps", "128",
-        "--set", "ppo.n_steps=32", "--set", "ppo.batch_size=32", "--eval-freq", "128",
-        "--eval-episodes", "2", "--episodes", "2", "--no-progress",
-        "--log-to", "mlflow",
-    ]  # fmt: skip
-    assert main(arguments) == 0
-    rows = of_mlflow(services, "ambulo")
-    assert sorted(rows) == [64, 128]
-    assert {"reward/progress", "train/loss", "time/fps"} <= set(rows[64])
-    assert "eval/success_rate" in rows[128]
-
-
 class BrokenError(Exception):
     """What a service may raise."""
 

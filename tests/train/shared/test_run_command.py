@@ -10,7 +10,6 @@ import pytest
 
 from ambulo.common.signals import Interrupted
 from ambulo.configs.choices import ENGINE_PLACES
-from ambulo.configs.errors import RunFolderError
 from ambulo.configs.vr import NavigationConfig
 from ambulo.train.locomotion.track_command import TrackCommand
 from ambulo.train.motion.command import MotionCommand
@@ -90,15 +89,6 @@ def test_an_interrupted_run_says_how_it_is_continued_here(
     monkeypatch.setenv("PATH", str(bin_folder))
     command = NavigationRunFolder(tmp_path).resume_command
     assert command == f"ambulo train vr --resume {tmp_path}"
-
-
-def test_a_run_of_another_command_names_its_own(tmp_path: Path) -> None:
-    folder = LocomotionRunFolder.create(str(tmp_path), "a", "label", 0, force=False)
-    folder.describe("{}", [], 0)
-    with pytest.raises(
-        RunFolderError, match=r"a run of ambulo train walk, .*walk --resume"
-    ):
-        COMMAND.find(str(folder.path), COMMAND.parse([]))
 
 
 @pytest.mark.parametrize(

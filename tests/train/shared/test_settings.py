@@ -14,7 +14,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.presets import LOCOMOTION_PRESETS, PresetFolder, preset_folders
 from ambulo.configs.vr import NavigationConfig
-from ambulo.train.shared.settings import check_resumable
+from ambulo.train.shared.resume import check_resumable
 from ambulo.train.vr.command import COMMAND
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import signal
 from collections.abc import Iterator, Mapping
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 import safetensors.torch
 import torch
+from fixtures.run_files import table
 from torch import Tensor, nn
 
 from ambulo.common.console import Display
@@ -90,16 +90,11 @@ def train(
     return run
 
 
-def rows_of(folder: RunFolder) -> list[dict[str, str]]:
-    with folder.metrics.open(newline="") as file:
-        return [row | {"seconds": ""} for row in csv.DictReader(file)]
-
-
 def test_a_run_learns_and_writes_its_files(tmp_path: Path) -> None:
     folder = new_folder(tmp_path, "a")
     run = train(LineTask(), folder)
     assert (run.progress.epoch, run.progress.step) == (EPOCHS, EPOCHS * EPOCH_STEPS)
-    rows = rows_of(folder)
+    rows = table(folder.metrics)
     errors = [float(row["validation/error"]) for row in rows]
     assert errors[-1] < 0.8 * errors[0]
     assert run.progress.best == pytest.approx(min(errors), rel=1e-5)
@@ -141,7 +136,7 @@ def test_resumed_run_equals_an_uninterrupted_one(tmp_path: Path, step: int) -> N
     assert cut.best_model.read_bytes() == whole.best_model.read_bytes()
     for name, weight in straight.network.state_dict().items():
         assert torch.equal(resumed.network.state_dict()[name], weight)
-    assert rows_of(cut) == rows_of(whole)
+    assert table(cut.metrics) == table(whole.metrics)
 
 
 def test_checkpoints_within_epochs_are_written_when_due(tmp_path: Path) -> None:

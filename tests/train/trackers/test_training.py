@@ -206,14 +206,6 @@ def test_a_run_learns_and_is_loaded(first: tuple[Path, str], data: Path) -> None
     load_tracker(model)
 
 
-def test_a_missing_data_file_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["--fresh", "--data", "nowhere.npz", "--output", str(tmp_path), *SMALL]
-    assert train(arguments) == 2
-    assert "no such file of sequences" in capsys.readouterr().err
-
-
 @pytest.mark.integration
 def test_a_run_begins_with_another_model(
     first: tuple[Path, str],

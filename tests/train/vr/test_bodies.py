@@ -42,18 +42,6 @@ def test_a_stage_with_another_body_begins_in_its_world():
     assert np.isfinite(batch.step(np.zeros((4, 3)))[0]).all()
 
 
-def test_a_planner_teaches_on_the_twin():
-    config = VR_PRESETS.load("embodied")
-    assert (
-        config.environment.body
-        == VR_PRESETS.load("embodied_quick").environment.body
-        == "twin"
-    )
-    assert config.training.teacher is not None
-    assert config.training.teacher.planner == "planner"
-    assert config.training.init_from is None
-
-
 @pytest.mark.slow
 def test_the_levels_of_a_stage_fit_its_body():
     """Train level 401 of pits is too narrow for a body, and not for the capsule."""

@@ -58,21 +58,6 @@ def test_overrides_are_typed(text: str, group: str, key: str, value: object) -> 
     assert getattr(getattr(config_of("--set", text), group), key) == value
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("ppo.lerning_rate=1", "did you mean 'ppo.learning_rate'"),
-        ("poo.gamma=1", "did you mean 'ppo'"),
-        ("gamma=1", "not a dotted key"),
-        ("ppo.gamma", "expected KEY=VALUE"),
-        ("ppo.gamma=fast", r"ppo\.gamma = \"fast\""),
-    ],
-)
-def test_bad_overrides_are_named(text: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        config_of("--set", text)
-
-
 def test_where_the_engines_are_is_told_by_flags() -> None:
     env = config_of(
         "--world", "godot", "--godot-url", "http://127.0.0.1:9000",

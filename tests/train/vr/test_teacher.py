@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-
 import numpy as np
 import pytest
 import torch
+from fixtures.run_files import table
 
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
@@ -49,8 +48,7 @@ def actor_of(training):
 def test_the_policy_acts_as_its_teacher(training):
     with StopRequest() as stop:
         assert training.begin(stop, initialised=False)
-    with (training.folder.path / "teacher.csv").open() as file:
-        rows = list(csv.DictReader(file))
+    rows = table(training.folder.path / "teacher.csv")
     assert [int(row["samples"]) for row in rows] == [2048, 4096]
     batch, envs = make_batch(CONFIG, 16, seed=5), np.arange(16)
     batch.reset(envs)
@@ -80,8 +78,7 @@ def test_a_recurrent_policy_is_taught_sequences(tmp_path):
     before = actor_of(training)
     with StopRequest() as stop:
         assert training.begin(stop, initialised=False)
-    with (tmp_path / "teacher.csv").open() as file:
-        errors = [float(row["error"]) for row in csv.DictReader(file)]
+    errors = [float(row["error"]) for row in table(tmp_path / "teacher.csv")]
     assert max(errors) < 0.45
     taught = actor_of(training)
     assert all(not torch.equal(taught[name], before[name]) for name in before)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from fixtures.gait_data import raw_shard, refined_shard
 from fixtures.motion import make_walk
 from fixtures.poses import make_poses
 from fixtures.trackers import sequences
@@ -35,8 +36,6 @@ from ambulo.ik.data.pose_data import load_poses, save_poses
 from ambulo.ik.data.sequences import load_sequences, save_sequences
 from ambulo.motion.formats.npz import read_npz, write_npz
 from ambulo.motion.gaits.shards import (
-    RawShard,
-    RefinedShard,
     read_head,
     read_raw,
     read_refined,
@@ -44,8 +43,6 @@ from ambulo.motion.gaits.shards import (
     write_refined,
 )
 from ambulo.motion.motion import Motion
-
-NAMES = ("stride", "cadence")
 
 
 def motion() -> Motion:
@@ -56,28 +53,6 @@ def motion() -> Motion:
     offsets = rng.normal(size=(5, len(walk.skeleton), 3))
     skeleton = walk.skeleton.replace(axes=axes)
     return walk.replace(skeleton=skeleton, joint_offsets=offsets, name="шаг 1")
-
-
-def raw_shard() -> RawShard:
-    rng = np.random.default_rng(1)
-    motions = rng.normal(size=(7, 57))
-    motions[:, -1] = np.linspace(0.0, 0.9, 7)
-    source = {"character": "human23", "rate": 25.0}
-    return RawShard(np.array([3, 4]), rng.normal(size=(2, 2)), motions, NAMES, source)
-
-
-def refined_shard() -> RefinedShard:
-    rng = np.random.default_rng(2)
-    return RefinedShard(
-        params=rng.normal(size=(3, 2)),
-        motions=rng.normal(size=(3, 60, 101)).astype(np.float32),
-        names=NAMES,
-        fps=np.full(3, 27.5),
-        subject=np.array([f"s{k % 2}" for k in range(3)]),
-        clip=np.array([f"clip {k}" for k in range(3)]),
-        origin=np.array(["captured"] * 3),
-        source={"note": "é"},
-    )
 
 
 def reference(*, periodic: bool) -> Reference:

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ambulo.configs.errors import LevelError
@@ -72,14 +71,6 @@ def test_a_good_level() -> None:
     assert level.cylinders.tolist() == [[12, 5, 0.4, 2, 0]]
     assert level.start is not None
     assert level.goal_distance is None
-
-
-def test_only_name_and_bounds_are_needed() -> None:
-    level = parse_level({"name": "a", "bounds": [0, 0, 12, 12]}, "x.json")
-    assert level.start is None
-    assert level.goal is None
-    assert level.boxes.shape == (0, 7)
-    assert level.holes.shape == (0, 4)
 
 
 def assert_equal(one: Any, other: Any, key: str) -> None:
@@ -473,61 +464,6 @@ JSON = st.recursive(
     ),
     max_leaves=12,
 )
-NUMBER = st.floats(-30, 30) | st.integers(-30, 30) | JSON
-
-
-def _numbers(count: int) -> st.SearchStrategy[list[object]]:
-    return st.lists(NUMBER, min_size=count, max_size=count)
-
-
-NEARLY = st.fixed_dictionaries(
-    {"name": st.just("a") | JSON, "bounds": st.just([-9, -9, 9, 9]) | _numbers(4)},
-    optional={
-        "holes": st.lists(_numbers(4), max_size=2) | JSON,
-        "boxes": st.lists(
-            st.fixed_dictionaries(
-                {"center": _numbers(3), "half_size": _numbers(3)},
-                optional={"yaw": NUMBER},
-            ),
-            max_size=2,
-        ),
-        "cylinders": st.lists(
-            st.fixed_dictionaries(
-                {"center": _numbers(2), "radius": NUMBER, "height": NUMBER}
-            ),
-            max_size=2,
-        ),
-        "start": st.fixed_dictionaries({"position": _numbers(2), "yaw": NUMBER}),
-        "goal": _numbers(2),
-        "goal_distance": _numbers(2),
-        "family": JSON,
-    },
-)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(JSON | NEARLY)
-def test_junk_is_refused_in_one_line(data: object) -> None:
-    try:
-        level = parse_level(data, "x.json")
-    except LevelError as error:
-        message = str(error)
-        assert message.startswith("x.json: ")
-        assert len(message.splitlines()) == 1
-        assert len(message) < 600
-    else:
-        assert isinstance(level, Level)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(text=st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
-def test_junk_files_are_refused(
-    tmp_path_factory: pytest.TempPathFactory, text: bytes
-) -> None:
-    file = tmp_path_factory.mktemp("junk") / "a.json"
-    file.write_bytes(text)
-    with pytest.raises(LevelError):
-        load_levels(file)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

@@ -8,6 +8,7 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.navigator.steering import WALK
 from ambulo.envs.vr.planners.planners import PLANNERS, make_planner
 from ambulo.envs.vr.planners.senses import senses, uniform
@@ -82,6 +83,26 @@ def test_oracle_goes_faster_only_where_time_is_short():
     comfortable = 100.0 * 0.8 * WALKER.actions.max_movement_speed
     assert success.all()
     assert path[0] > 1.05 * comfortable > path[1]
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("family", ["lifts", "doors"])
+def test_oracle_waits_for_lifts_and_doors(family):
+    success, _, _ = play("oracle", levels_of(family, count=6))
+    assert success.all()
+
+
+@pytest.mark.parametrize("kind", ["platform", "lift"])
+def test_nobody_waits_for_what_is_overhead(kind):
+    stops = [[0, 0, 0, 4, 0], [1, 0, 0, 4, 0], [3, 0, 0, 5, 0], [4, 0, 0, 5, 0]]
+    data = {
+        "name": "hall", "bounds": [-6, -6, 6, 6], "heights": True,
+        "movers": [{"kind": kind, "half_size": [1, 1, 0.1], "path": stops}],
+        "start": {"position": [-5, 0, 0], "yaw": 0}, "goal": [5, 0, 0],
+    }  # fmt: skip
+    config = CONFIG.override("environment", max_episode_steps=100)
+    success, _, _ = play("oracle", [parse_level(data, "x")], config)
+    assert success.all()
 
 
 @pytest.mark.integration

@@ -102,14 +102,6 @@ def test_collisions_with_people_are_paid_apart(mode: str) -> None:
     assert same["person"] == -10 * people
 
 
-def test_collision_modes() -> None:
-    """Events, decisions and ticks count differently."""
-    touch = {"collisions": np.array([1]), "contact_ticks": np.array([4])}
-    assert total(touch, collision_mode="event") == -10.0
-    assert total(touch, collision_mode="decision") == -10.0
-    assert total(touch, collision_mode="tick") == -40.0
-
-
 @pytest.fixture(scope="module")
 def levels() -> list[Level]:
     """Two designed levels of each family."""
@@ -274,12 +266,6 @@ class Brisk:
     def __call__(self, transition: Transition) -> np.ndarray:
         """Half a point for each env."""
         return np.full_like(transition.progress, 0.5)
-
-
-class Taken(Brisk):
-    """A custom term with a built-in name."""
-
-    name = "goal"
 
 
 def test_custom_terms_join_the_sum() -> None:

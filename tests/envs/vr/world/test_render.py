@@ -7,7 +7,6 @@ import pytest
 from ambulo.configs.errors import RenderError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import parse_level
-from ambulo.envs.vr.levels.solids import floor_rectangles
 from ambulo.envs.vr.world import render
 
 LEVEL = Level(
@@ -19,18 +18,6 @@ LEVEL = Level(
     start=np.array([0.0, 0.0, 0.5]),
     goal=np.array([3.0, -3.0]),
 )
-
-
-def test_floor_rectangles_cover_the_floor_once_and_no_hole():
-    rectangles = floor_rectangles(LEVEL)
-    for x, y in np.random.default_rng(0).uniform(-4, 4, (500, 2)):
-        inside = (rectangles[:, :2] < (x, y)).all(1) & (rectangles[:, 2:] > (x, y)).all(
-            1
-        )
-        hole = (LEVEL.holes[:, :2] < (x, y)).all(1) & (LEVEL.holes[:, 2:] > (x, y)).all(
-            1
-        )
-        assert inside.sum() == (0 if hole.any() else 1)
 
 
 def test_frames_show_player_and_goal(gl: None, tmp_path):

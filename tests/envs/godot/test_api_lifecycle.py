@@ -82,20 +82,6 @@ def test_a_taken_port_ends_the_engine(start: Start) -> None:
     assert f"port {port} is taken" in line
 
 
-@pytest.mark.parametrize(
-    "argument",
-    [
-        "--port=eighty",
-        "play",
-    ],
-)
-def test_arguments_that_make_no_sense_end_the_engine(
-    start: Start, argument: str
-) -> None:
-    """`godot/tests/test_http_options.gd` has more of them."""
-    assert argument.partition("=")[0] in refusal(start("--port=0", argument))
-
-
 @pytest.mark.parametrize("by_environment", [False, True])
 def test_token_body_limit_host_name_and_shutdown(
     start: Start, by_environment: bool

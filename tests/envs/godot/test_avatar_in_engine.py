@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
-from fixtures.policy_replay import Godot
+from fixtures.policy_replay import Godot, run_jobs
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.registry import load_character
@@ -86,10 +85,7 @@ def test_the_avatar_is_the_same_in_the_engine(
         names = {"input": str(files[0]), "output": str(files[1])}
         jobs.append({"character": CHARACTER, "exact": exact, **names})
         wanted.append(followed(avatar, rows))
-    (tmp_path / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    done = godot("-s", "res://tests/avatar_probe.gd", "--", tmp_path / "jobs.json")
-    assert done.returncode == 0, done.stderr
-    assert "ERROR" not in done.stderr, done.stderr
+    run_jobs(godot, "avatar_probe", jobs, tmp_path)
     for job, want in zip(jobs, wanted, strict=True):
         got = np.fromfile(job["output"], "<f8").reshape(len(want), -1)
         np.testing.assert_allclose(got[:, :69], want[:, :69], atol=TOLERANCE, rtol=0)

@@ -29,8 +29,6 @@ from ambulo.evaluate.vr.evaluation import evaluate
 from ambulo.evaluate.vr.subjects import agent_subject
 from ambulo.policies.agents.navigation import Agent, load_agent
 
-Kind = tuple[str, str, int]
-
 
 def test_the_shipped_agent_sees_and_acts_as_in_python(
     godot: Godot, tmp_path: Path
@@ -95,35 +93,51 @@ def test_a_recurrent_agent_remembers_as_in_python(godot: Godot, tmp_path: Path) 
         np.testing.assert_allclose(got, want, atol=TOLERANCE, rtol=0)
 
 
-KINDS = [
-    (memory, frame, rays)
-    for memory in ("none", "visits", "map")
-    for frame in ("head", "world")
-    for rays in (16, 7)
-]
-"""Memory, frame and rays of observations."""
+def _kinds() -> dict[str, Agent]:
+    """Agents by memory, frame and rays, with several tasks, and with the comfort dial."""
+    found = {
+        f"{memory} {frame} {rays}": random_agent(
+            memory=memory, frame=frame, num_ray_sensors=rays
+        )
+        for memory in ("none", "visits", "map")
+        for frame in ("head", "world")
+        for rays in (16, 7)
+    }
+    config = random_agent(memory="visits").config
+    tasks = ("navigate", "reach", "patrol")  # the goal of `reach` is raised
+    found["tasks"] = untrained(config.override("environment", tasks=tasks))
+    limits = {"max_acceleration": 1.5, "facing": 60.0, "comfort_speed": 1.2}
+    for memory in ("none", "visits"):
+        config = random_agent(memory=memory, comfort=True).config
+        config = config.override("environment", tasks=("navigate", "patrol"))
+        agent = untrained(config.override("actions", **limits))
+        agent.comfort = 0.3
+        found[f"comfort {memory}"] = agent
+    return found
+
+
+KINDS = _kinds()
 
 
 @pytest.fixture(scope="module")
 def replayed(
     godot: Godot, tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Probe, dict[Kind, tuple[Agent, list[Recording], int]]]:
-    """Of each kind an agent, its recordings and its first job; replayed by one engine."""
+) -> tuple[Probe, dict[str, tuple[list[Recording], int]]]:
+    """Of each kind recordings and the first job; replayed by one engine."""
     probe, found = Probe(tmp_path_factory.mktemp("kinds")), {}
-    for memory, frame, rays in KINDS:
-        agent = random_agent(memory=memory, frame=frame, num_ray_sensors=rays)
+    for kind, agent in KINDS.items():
         recordings = record(agent.config, agent, 60)
-        found[memory, frame, rays] = agent, recordings, len(probe.jobs)
+        found[kind] = recordings, len(probe.jobs)
         for recording in recordings:
             probe.add(agent, recording.records, states=True)
     probe.run(godot)
     return probe, found
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=str)
-def test_every_kind_of_observation(replayed: Any, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_observation(replayed: Any, kind: str) -> None:
     probe, found = replayed
-    agent, recordings, first = found[kind]
+    agent, (recordings, first) = KINDS[kind], found[kind]
     size = agent.layout.size
     for index, recording in enumerate(recordings, first):
         got = probe.output(index, len(recording.records))
@@ -131,53 +145,16 @@ def test_every_kind_of_observation(replayed: Any, kind: Kind) -> None:
         np.testing.assert_allclose(got[:, :size], seen, atol=TOLERANCE, rtol=0)
         want = agent.act(seen, deterministic=True)
         np.testing.assert_allclose(got[:, size:], want, atol=TOLERANCE, rtol=0)
-        if kind[0] == "map":
+        if kind.startswith("comfort"):
+            assert (seen[:, 52] == np.float32(0.3)).all()
+        if kind.startswith("map"):
             visits, cells = probe.grids(index)
             np.testing.assert_array_equal(visits, recording.visits.ravel())
             np.testing.assert_array_equal(cells, recording.cells.ravel())
             assert set(np.unique(cells)) == {0, 1, 2}
-
-
-def test_the_task_is_observed(godot: Godot, tmp_path: Path) -> None:
-    """With several tasks the id follows the published numbers; `reach` has a raised goal."""
-    agent = random_agent(memory="visits")
-    tasks = ("navigate", "reach", "patrol")
-    config = agent.config.override("environment", tasks=tasks)
-    agent = untrained(config)
-    recordings = record(config, agent, 40)
-    probe = Probe(tmp_path)
-    for recording in recordings:
-        probe.add(agent, recording.records, states=True)
-    probe.run(godot)
-    kinds = np.concatenate([recording.records[:, 1] for recording in recordings])
-    assert len(np.unique(kinds)) > 1
-    for index, recording in enumerate(recordings):
-        got = probe.output(index, len(recording.records))[:, : agent.layout.size]
-        np.testing.assert_allclose(got, recording.observations, atol=TOLERANCE, rtol=0)
-
-
-@pytest.mark.parametrize("memory", ["none", "visits"])
-def test_the_comfort_dial_is_observed(
-    godot: Godot, tmp_path: Path, memory: str
-) -> None:
-    agent = random_agent(memory=memory, comfort=True)
-    limits = {"max_acceleration": 1.5, "facing": 60.0, "comfort_speed": 1.2}
-    config = agent.config.override("actions", **limits)
-    agent = untrained(config.override("environment", tasks=("navigate", "patrol")))
-    agent.comfort = 0.3
-    recordings = record(agent.config, agent, 40)
-    probe = Probe(tmp_path)
-    for recording in recordings:
-        probe.add(agent, recording.records, states=True)
-    probe.run(godot)
-    size = agent.layout.size
-    for index, recording in enumerate(recordings):
-        got = probe.output(index, len(recording.records))
-        seen = recording.observations
-        assert (seen[:, 52] == np.float32(0.3)).all()
-        np.testing.assert_allclose(got[:, :size], seen, atol=TOLERANCE, rtol=0)
-        want = agent.act(seen, deterministic=True)
-        np.testing.assert_allclose(got[:, size:], want, atol=TOLERANCE, rtol=0)
+    if kind == "tasks":
+        drawn = np.concatenate([recording.records[:, 1] for recording in recordings])
+        assert len(np.unique(drawn)) > 1
 
 
 def test_every_kind_of_network(godot: Godot, tmp_path: Path) -> None:
@@ -190,6 +167,10 @@ def test_every_kind_of_network(godot: Godot, tmp_path: Path) -> None:
         random_agent(bound=(0.7, 0.4)),
         random_agent(widths=(5,)),
         random_agent(widths=(8, 3, 9), memory="map"),
+        random_agent("discrete", "tanh", memory="plan"),
+        random_agent(units=10, memory="visits"),
+        random_agent(memory="path", comfort=True),
+        random_agent(units=7, widths=(9,)),
     ]
     rng = np.random.default_rng(1)
     probe = Probe(tmp_path)
@@ -206,6 +187,8 @@ def test_every_kind_of_network(godot: Godot, tmp_path: Path) -> None:
         want = acted(agent, obs)
         got = probe.output(index, len(obs))
         assert len(np.unique(want, axis=0)) > 3
+        if agent.config.observations.memory != "none":  # it says how likely it is lost
+            assert want[:, -1].std() > 1e-2
         np.testing.assert_allclose(got, want, atol=TOLERANCE, rtol=0)
 
 

@@ -70,14 +70,6 @@ def arm(tmp_path: Path, amc: str = AMC, asf: str = ASF) -> Path:
     return path
 
 
-def test_values(tmp_path: Path) -> None:
-    amc = read_amc(arm(tmp_path))
-    assert amc.bones == (("root", 6), ("upper", 1), ("lower", 2))
-    assert (amc.first, amc.degrees, amc.fps) == (1, True, 120.0)
-    assert amc.asf_name == "C:\\mocap\\arm.ASF"
-    np.testing.assert_array_equal(amc.values[1], [1, 2, 3, 0, 0, 0, 90, 0, 90])
-
-
 def test_motion_in_our_axes(tmp_path: Path) -> None:
     motion = read_motion(arm(tmp_path), units=1.0)
     np.testing.assert_array_equal(motion.root_positions, [[3, 1, 2]] * 2)

@@ -13,8 +13,6 @@ from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
 
-KNIGHT = math.sqrt(5)
-
 
 def _level(**parts: object) -> Level:
     arrays = {k: np.array(v, np.float64) for k, v in parts.items()}
@@ -224,10 +222,3 @@ def test_narrow_doors_need_fine_cells() -> None:
     assert field_resolution(_level(boxes=walls[:1], **pose)) == 0.25
     walls[0][4] = walls[0][1] = 4.86
     assert field_resolution(_level(boxes=walls, **pose)) == 0.0
-
-
-def test_large_floors_are_quick() -> None:
-    level = Level(name="big", bounds=np.array([0.0, 0.0, 300.0, 300.0]))
-    grid = LayeredGrid.of(level)
-    longest = grid.field((1, 1))[grid.free].max()
-    assert 0.9 < longest / math.hypot(300, 300) < 1.03

@@ -88,7 +88,8 @@ def test_oracle_goes_faster_only_where_time_is_short():
 @pytest.mark.integration
 @pytest.mark.parametrize("family", ["lifts", "doors"])
 def test_oracle_waits_for_lifts_and_doors(family):
-    success, _, _ = play("oracle", levels_of(family, count=6))
+    config = CONFIG.override("environment", max_episode_steps=700)
+    success, _, _ = play("oracle", levels_of(family, count=6), config)
     assert success.all()
 
 
@@ -167,7 +168,7 @@ def test_planners_stop_where_bodies_with_legs_reach_at_any_height(name):
     config = WALKER.override(
         "environment", tasks=("reach",), reach_height=(0.4, 1.7), reach_radius=0.1
     )
-    success, _, _ = play(name, levels_of("open", "rooms", count=4), config)
+    success, _, _ = play(name, levels_of("open", "rooms"), config)
     assert success.all()
 
 

@@ -18,7 +18,6 @@ from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
 from ambulo.envs.vr.task.reward import (
-    REWARD_TERMS,
     Transition,
     load_custom_terms,
     reward_terms,
@@ -256,23 +255,6 @@ def test_literal_bonuses_reward_standing_still() -> None:
     """The published reading, kept for study, does pay idlers more than the goal."""
     config = NavigationConfig().override("rewards", bonus_mode="step").rewards
     assert sum(v[0] for v in reward_terms(transition(), config).values()) == 2.1
-
-
-class Brisk:
-    """A custom term."""
-
-    name = "brisk"
-
-    def __call__(self, transition: Transition) -> np.ndarray:
-        """Half a point for each env."""
-        return np.full_like(transition.progress, 0.5)
-
-
-def test_custom_terms_join_the_sum() -> None:
-    """A custom term is paid and named."""
-    terms = reward_terms(transition(), NavigationRewardsConfig(), (Brisk(),))
-    assert terms["brisk"][0] == 0.5
-    assert set(terms) == {*REWARD_TERMS, "brisk"}
 
 
 @pytest.mark.parametrize(

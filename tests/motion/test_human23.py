@@ -8,11 +8,7 @@ from ambulo.configs.errors import MotionError
 from ambulo.motion import human23
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.motion import Motion
-from ambulo.motion.rotations import (
-    quat_angle,
-    quat_from_rotvec,
-    quat_to_matrix,
-)
+from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_to_matrix
 from ambulo.motion.skeletons import load_skeleton
 
 SKELETON = load_skeleton("human23")

@@ -70,10 +70,7 @@ def test_envs_spread_over_engines_play_as_in_one(program, tmp_path, attach) -> N
     assert walk_digest(world, levels, 3) == walk_digest(attach(5), levels, 3)
     world.close()
     assert world.pids == []
-    assert sorted(f.name for f in logs.iterdir()) == [
-        "engine-0.log",
-        "engine-1.log",
-    ]
+    assert sorted(f.name for f in logs.iterdir()) == ["engine-0.log", "engine-1.log"]
 
 
 def test_two_worlds_share_an_attached_engine(attach) -> None:

@@ -13,11 +13,7 @@ from ambulo.configs.errors import MotionError, MotionFileError
 from ambulo.motion.formats.acclaim import motion_to_acclaim
 from ambulo.motion.formats.amc import AmcFile, find_asf, read_amc, write_amc
 from ambulo.motion.formats.files import read_motion, units_of, write_motion
-from ambulo.motion.kinematics import (
-    forward_kinematics,
-    joint_positions,
-    tip_positions,
-)
+from ambulo.motion.kinematics import forward_kinematics, joint_positions, tip_positions
 from ambulo.motion.landmarks import body_points
 from ambulo.motion.motion import Motion
 from ambulo.motion.rotations import quat_angle

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import io
 import struct
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from fixtures.equal import assert_same_bits
 from fixtures.gait_data import raw_shard, refined_shard
 from fixtures.motion import make_walk
 from fixtures.poses import make_poses
@@ -127,31 +127,13 @@ def refused(path: Path, form: Format) -> str:
     return message
 
 
-def same(one: Any, other: Any) -> None:
-    """Whether both hold the same, to the last bit."""
-    if dataclasses.is_dataclass(one):
-        assert type(one) is type(other)
-        for field in dataclasses.fields(one):
-            if field.compare or isinstance(getattr(one, field.name), np.ndarray):
-                same(getattr(one, field.name), getattr(other, field.name))
-    elif isinstance(one, np.ndarray):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
-    elif isinstance(one, tuple):
-        assert len(one) == len(other)
-        for a, b in zip(one, other, strict=True):
-            same(a, b)
-    else:
-        assert one == other
-
-
 @pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind != "head"])
 def test_what_is_written_is_read_and_written_alike(kind: str, tmp_path: Path) -> None:
     form, path = FORMATS[kind], tmp_path / "a.npz"
     given = form.make()
     form.write(path, given)
     again = form.read(path)
-    same(given, again)
+    assert_same_bits(given, again)
     first = path.read_bytes()
     form.write(path, again)
     assert path.read_bytes() == first

@@ -14,11 +14,7 @@ from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.twists import _outside, untwisted
-from ambulo.motion.rotations import (
-    quat_angle,
-    quat_conjugate,
-    quat_multiply,
-)
+from ambulo.motion.rotations import quat_angle, quat_conjugate, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 

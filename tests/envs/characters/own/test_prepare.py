@@ -229,10 +229,7 @@ BAD: dict[str, tuple[Callable[[], str], str]] = {
         lambda: without(HAND, '<body name="f[123]a.*(?=</body></worldbody>)'),
         "no humanoid",
     ),
-    "muscles": (
-        lambda: without(humanoid_xml(), "<motor ", "<muscle "),
-        "only myolegs",
-    ),
+    "muscles": (lambda: without(humanoid_xml(), "<motor ", "<muscle "), "only myolegs"),
     "no XML": (lambda: "<mujoco", "is no XML"),
     "another format": (lambda: "<sdf/>", "neither MJCF"),
     "entities": (lambda: '<!DOCTYPE a [<!ENTITY b "c">]><mujoco/>', "entities"),

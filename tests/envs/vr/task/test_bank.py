@@ -98,8 +98,7 @@ def reaches(bank: LevelBank, count: int = 40) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("start", "goal"),
-    [((20.0, 20.0, 0.0), None), (None, (20.0, 20.0)), (None, None)],
+    ("start", "goal"), [((20.0, 20.0, 0.0), None), (None, (20.0, 20.0)), (None, None)]
 )
 def test_what_is_left_to_chance_keeps_a_narrow_range(
     start: tuple[float, ...] | None, goal: tuple[float, ...] | None

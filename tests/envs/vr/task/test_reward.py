@@ -17,11 +17,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
-from ambulo.envs.vr.task.reward import (
-    Transition,
-    load_custom_terms,
-    reward_terms,
-)
+from ambulo.envs.vr.task.reward import Transition, load_custom_terms, reward_terms
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 STEPS = 300

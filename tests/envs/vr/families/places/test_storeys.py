@@ -8,10 +8,7 @@ import pytest
 from ambulo.envs.vr.families import generate
 from ambulo.envs.vr.families.draft import MAX_WAY
 from ambulo.envs.vr.families.level_sets import resolve, split_level
-from ambulo.envs.vr.families.places.storeys import (
-    RISE,
-    STEEPEST_RAMP,
-)
+from ambulo.envs.vr.families.places.storeys import RISE, STEEPEST_RAMP
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 

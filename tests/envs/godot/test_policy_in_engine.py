@@ -16,17 +16,15 @@ from fixtures.policy_replay import (
     Probe,
     Recording,
     acted,
+    play_demo,
+    play_everywhere,
     random_agent,
     record,
     untrained,
 )
 
 from ambulo.common.find_model import find_model
-from ambulo.envs.vr.families import FAMILIES, generate
-from ambulo.envs.vr.levels.level_io import save_level
-from ambulo.evaluate.vr.episodes import LevelSource
-from ambulo.evaluate.vr.evaluation import evaluate
-from ambulo.evaluate.vr.subjects import agent_subject
+from ambulo.envs.vr.families import FAMILIES
 from ambulo.policies.agents.navigation import Agent, load_agent
 
 
@@ -194,37 +192,17 @@ def test_every_kind_of_network(godot: Godot, tmp_path: Path) -> None:
 
 def test_the_demo_plays_without_python(godot: Godot, tmp_path: Path) -> None:
     """The demo scene solves the same held-out levels as Python in the kernel world."""
-    levels = tmp_path / "levels"
-    levels.mkdir()
-    for family in FAMILIES:
-        level = generate(family, 2_900_000)
-        save_level(level, levels / f"{level.name}.json")
-    out = tmp_path / "episodes.json"
-    done = godot(
-        "res://scenes/demo/demo.tscn", "--", f"--levels={levels}",
-        f"--episodes={len(FAMILIES)}", "--seed=3", f"--json={out}",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "ERROR" not in done.stderr, done.stderr
-    episodes = json.loads(out.read_text())["episodes"]
     agent = load_agent(find_model("vr_navigation"))
-    config = agent.config.override("environment", world="compiled")
-    source = LevelSource(config, level_file=str(levels))
-    played = evaluate({"": agent_subject(agent, config)}, source, len(FAMILIES))
-    solved = {one.level.name: one.success for one in played[""].episodes}
+    engine, python, said = play_everywhere(godot, agent, tmp_path, "--seed=3")
     # One step in 1,600 has a hit in the next cell, after which walks differ.
-    agree = [episode["success"] == solved[episode["level"]] for episode in episodes]
-    assert sum(agree) >= len(FAMILIES) - 1, episodes
-    rate = re.search(r"^success rate (\S+) \((\d+) of 9\)$", done.stdout, re.MULTILINE)
-    assert rate is not None, done.stdout
-    reached = sum(episode["success"] for episode in episodes)
-    assert (int(rate[2]), float(rate[1])) == (
-        reached,
-        pytest.approx(reached / 9, abs=1e-4),
-    )
-    families = {line.split()[0] for line in done.stdout.splitlines() if line}
+    assert sum(engine == python) >= len(FAMILIES) - 1
+    rate = re.search(r"^success rate (\S+) \((\d+) of 9\)$", said, re.MULTILINE)
+    assert rate is not None, said
+    assert int(rate[2]) == engine.sum()
+    assert float(rate[1]) == pytest.approx(engine.mean(), abs=1e-4)
+    families = {line.split()[0] for line in said.splitlines() if line}
     assert families >= set(FAMILIES)
-    assert re.search(r"^collisions \d+\.\d+ per episode$", done.stdout, re.MULTILINE)
+    assert re.search(r"^collisions \d+\.\d+ per episode$", said, re.MULTILINE)
 
 
 def test_the_demo_repeats_and_draws_what_levels_leave_open(
@@ -239,34 +217,23 @@ def test_the_demo_repeats_and_draws_what_levels_leave_open(
             }
         )
     )  # fmt: skip
-    played = []
-    for run, seed in enumerate((5, 5, 6)):
-        out = tmp_path / f"{run}.json"
-        done = godot(
-            "res://scenes/demo/demo.tscn", "--", f"--levels={level}",
-            "--episodes=3", f"--seed={seed}", f"--json={out}",
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        played.append(out.read_text())
+    played = [
+        play_demo(
+            godot, tmp_path / f"{run}.out", f"--levels={level}", "--episodes=3",
+            f"--seed={seed}",
+        )[0]
+        for run, seed in enumerate((5, 5, 6))
+    ]  # fmt: skip
     assert played[0] == played[1] != played[2]
-    paths = [episode["path"] for episode in json.loads(played[0])["episodes"]]
+    paths = [episode["path"] for episode in played[0]]
     assert len(set(paths)) == 3
     assert min(paths) >= 5.0
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--episodes=many"], "--episodes: must be a whole number"),
-        (["--policy=no.ambulo"], "no.ambulo: File not found"),
-    ],
-)
-def test_the_demo_refuses_bad_arguments(
-    godot: Godot, arguments: list[str], message: str
-) -> None:
+def test_the_demo_refuses_bad_arguments(godot: Godot) -> None:
     """`godot/tests/test_demo.gd` has more of them."""
-    done = godot("res://scenes/demo/demo.tscn", "--", *arguments)
+    done = godot("res://scenes/demo/demo.tscn", "--", "--policy=no.ambulo")
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.startswith("demo: ")]
     assert len(lines) == 1
-    assert message in lines[0]
+    assert "no.ambulo: File not found" in lines[0]

@@ -118,14 +118,15 @@ def test_rate_from_printed_digits(tmp_path: Path, text: str, fps: float) -> None
 def test_position_channel_replaces_offset(tmp_path: Path) -> None:
     text = ARM.replace("CHANNELS 1 X", "CHANNELS 2 Zposition X")
     text = text.replace("1 2 3 0 0 0 0", "1 2 3 0 0 0 5 0").replace("-90", "6 -90")
-    motion = read_motion(arm(tmp_path, text), units=1.0)
+    motion = read_motion(arm(tmp_path, text), units=0.1)
     assert motion.joint_offsets is not None
     # OFFSET 0 2 0 in the file; its z is 5, then 6: ours x.
-    np.testing.assert_array_equal(motion.joint_offsets[:, 1], [[5, 0, 2], [6, 0, 2]])
-    np.testing.assert_allclose(joint_positions(motion)[0, 1], [8, 1, 4])
+    ours = [[0.5, 0, 0.2], [0.6, 0, 0.2]]
+    np.testing.assert_allclose(motion.joint_offsets[:, 1], ours)
+    np.testing.assert_allclose(joint_positions(motion)[0, 1], [0.8, 0.1, 0.4])
     path = tmp_path / "moved.bvh"
-    write_motion(path, motion, units=1.0)
-    again = read_motion(path, units=1.0)
+    write_motion(path, motion, units=0.1)
+    again = read_motion(path, units=0.1)
     np.testing.assert_allclose(joint_positions(again), joint_positions(motion))
     assert again.joint_offsets is not None
 

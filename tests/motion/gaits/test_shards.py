@@ -53,6 +53,8 @@ def test_wrong_raw_numbers() -> None:
         RawShard(good.lengths, good.params, bad, NAMES)
     with pytest.raises(GaitDataError, match=r"expected shape \(8, 57\)"):
         RawShard(np.array([4, 4]), good.params, good.motions, NAMES)
+    with pytest.raises(GaitDataError, match="params: a number is not finite"):
+        RawShard(good.lengths, good.params * np.nan, good.motions, NAMES)
     with pytest.raises(GaitDataError, match="one name"):
         RawShard(good.lengths, good.params, good.motions, ("a", "a"))
 

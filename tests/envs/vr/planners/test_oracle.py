@@ -49,6 +49,6 @@ def test_oracle_walks_through_every_gap_that_levels_may_have() -> None:
     bank = LevelBank(levels, np.random.default_rng(0), resolution=0.125)
     starts = [Start(slot, 0, level.start) for slot, level in enumerate(levels)]
     records = run_episodes(
-        subject.make(64), subject.config, bank, starts, num_envs=64
+        subject.make(32), subject.config, bank, starts, num_envs=32
     ).episodes
     assert [one.level.name for one in records if not one.success] == []

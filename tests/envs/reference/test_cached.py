@@ -154,9 +154,11 @@ def test_an_entry_changes_with_the_clip_its_skeleton_and_the_recipe(
         keys.append(cache_key("key", str(clip)))
     (tmp_path / "02.asf").write_text("c", encoding="utf-8")
     keys.append(cache_key("key", str(clip)))
+    clip.with_suffix(".roles.json").write_text("d", encoding="utf-8")
+    keys.append(cache_key("key", str(clip)))
     keys.append(cache_key("other", str(clip)))
     monkeypatch.setattr(cached, "RECIPE", cached.RECIPE + 1)
-    assert len({*keys, cache_key("key", str(clip))}) == 5
+    assert len({*keys, cache_key("key", str(clip))}) == 6
 
 
 OTHER_USER = """

@@ -325,7 +325,9 @@ def checked(flags: type[Flags], values: Mapping[str, Any]) -> dict[str, Any]:
         ConfigError: One breaks a rule.
         RunFolderError: A file to write exists, and `--force` is not given.
     """
-    result = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items()}
+    result: dict[str, Any] = {
+        k: tuple(v) if isinstance(v, list) else v for k, v in values.items()
+    }
     for argument in arguments_of(flags):
         argument.check(result.get(argument.name))
         output, name = argument.mark(Output), result.get(argument.name)

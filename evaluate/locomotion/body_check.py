@@ -307,7 +307,7 @@ def _standing(
     *,
     actuation: Literal["torque", "muscle"] = "torque",
     pushes: bool = False,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], None] = lambda done: None,
 ) -> StandingCheck:
     """Stand with an action of 0."""
     config = LocomotionConfig().override(

@@ -217,7 +217,7 @@ def _perturb(
             seed=request.seed, envs=args.num_envs or NUM_ENVS,
             progress=partial(progress, name),
         )  # fmt: skip
-        return scores and scores.metrics
+        return None if scores is None else scores.metrics
 
     with episode_bars(subjects, total, "perturb ") as progress:
         rows = {n: {one.name: metrics(n, one) for one in changes} for n in subjects}

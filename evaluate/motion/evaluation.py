@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +73,7 @@ def evaluate(
     baselines: Collection[str] = BASELINES,
 ) -> MotionEvaluation:
     """Score all methods on the same windows; growth where clips are long enough."""
-    drawn = {"limit": plan.limit, "seed": plan.seed}
+    drawn: dict[str, Any] = {"limit": plan.limit, "seed": plan.seed}
     windows = cut_windows(data.judged, plan, plan.steps, **drawn)
     fitted = fit_baselines(data, plan, plan.steps, baselines)
     known = plan.history + 1

@@ -135,7 +135,7 @@ class RoleTree:
             bone = self.positions[hinge.node] - self.positions[max(above, 0)]
             is_bone = above >= 0 and np.linalg.norm(bone) >= SHORT_BONE * self.size
             along = is_bone and abs(float(unit(bone) @ hinge.axis)) >= ALONG
-            turning[hinge.node] = along and turning.get(hinge.node, True)
+            turning[hinge.node] = bool(along) and turning.get(hinge.node, True)
         return frozenset(node for node, along in turning.items() if along)
 
     @cached_property

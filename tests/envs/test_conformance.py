@@ -48,11 +48,7 @@ LIMIT = 8
 def make_vec(name: str, mode: str) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
     """Three environments with short episodes."""
     return gymnasium.make_vec(
-        name,
-        num_envs=3,
-        vectorization_mode=mode,
-        step_limit=LIMIT,
-        **SETTINGS[name],
+        name, num_envs=3, vectorization_mode=mode, step_limit=LIMIT, **SETTINGS[name]
     )
 
 

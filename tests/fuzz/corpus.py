@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from fixtures.gait_data import write_data
 from fixtures.motion import make_walk
+from fixtures.motion_texts import DEEPMIMIC
 from fixtures.poses import make_poses
 from fixtures.random_levels import random_level
 
@@ -71,6 +72,9 @@ def _motions(folder: Path) -> list[Kind]:
         path = folder / f"walk.{ending}"
         write_motion(path, motion)
         found.append(Kind(f"motion {ending}", path, read_motion))
+    frames = folder / "walk.txt"
+    frames.write_text(DEEPMIMIC)
+    found.append(Kind("motion txt", frames, read_motion))
     skeleton = folder / "walk.asf"
     clip = folder / "walk.amc"
     found.append(Kind("motion asf", skeleton, lambda path: read_motion(clip, asf=path)))

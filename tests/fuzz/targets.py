@@ -6,6 +6,7 @@ import json
 import random
 import socket
 import threading
+import warnings
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -70,9 +71,11 @@ class FileTarget:
         return damaged(rng, self._data, self._kind.path.suffix)
 
     def run(self, case: bytes) -> None:
-        """Open the damaged one."""
+        """Open the damaged one; a warning of NumPy is a fault too."""
         self._hostile.write_bytes(case)
-        self._kind.read(self._hostile)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            self._kind.read(self._hostile)
 
 
 class SetTarget:

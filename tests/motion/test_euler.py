@@ -7,12 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from ambulo.configs.errors import MotionError
-from ambulo.motion.euler import (
-    ORDERS,
-    quat_from_euler,
-    quat_to_euler,
-    unwrap_euler,
-)
+from ambulo.motion.euler import ORDERS, quat_from_euler, quat_to_euler, unwrap_euler
 
 angle = st.floats(-1.5, 1.5)
 

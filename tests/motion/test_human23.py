@@ -8,11 +8,7 @@ from ambulo.configs.errors import MotionError
 from ambulo.motion import human23
 from ambulo.motion.euler import quat_from_euler
 from ambulo.motion.motion import Motion
-from ambulo.motion.rotations import (
-    quat_angle,
-    quat_from_rotvec,
-    quat_to_matrix,
-)
+from ambulo.motion.rotations import quat_angle, quat_from_rotvec, quat_to_matrix
 from ambulo.motion.skeletons import load_skeleton
 
 SKELETON = load_skeleton("human23")
@@ -63,13 +59,6 @@ def test_each_joint_lies_where_the_published_layout_has_it(joint, first, last):
     else:
         assert moved[first] == rotvec[0]
     assert human23.sixdof_slices()[joint] == slice(first, last + 1)
-
-
-def test_position_slices_cover_56_numbers_without_the_root_place():
-    taken = sorted(
-        i for part in human23.position_slices().values() for i in range(56)[part]
-    )
-    assert taken == [0, 1, 2, *range(6, 56)]
 
 
 def test_a_knee_by_hand():

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionError
-from ambulo.envs.reference.reference_table import ReferenceTable
 from ambulo.motion.motion import Motion
 from ambulo.motion.skeleton import Skeleton
 
@@ -28,14 +27,6 @@ def test_times_and_duration():
     assert len(m) == 10
     assert m.duration == pytest.approx(0.45)
     np.testing.assert_allclose(m.times[:3], [0.0, 0.05, 0.1])
-
-
-def test_motions_and_results_are_short_as_text():
-    text = "<Motion 'walk': 10 frames at 20 fps, <Skeleton 'two': 2 joints>>"
-    assert repr(motion(name="walk")) == text
-    table = ReferenceTable(1.0, np.zeros(3), *np.zeros((2, 9, 5)), None)
-    assert "qpos=array(9, 5)" in repr(table)
-    assert len(repr(table)) < 300
 
 
 def test_arrays_cannot_be_written_neither_here_nor_by_the_giver():

@@ -293,24 +293,18 @@ def test_a_part_of_a_motion(frames, first, count):
     assert part.root_positions[0].tolist() == whole.root_positions[first].tolist()
 
 
-@pytest.mark.parametrize("frames", ["half", "3", "3:4:5", "-3:5", "3.5:7"])
-def test_frames_are_two_numbers(frames):
-    with pytest.raises(ConfigError, match=f"--frames {frames}: expected A:B"):
-        ops.frames_of(turning(10, 30.0), frames)
-
-
-@pytest.mark.parametrize("frames", ["5:5", "7:5", "40:10", ":0"])
-def test_frames_begin_before_they_end(frames):
-    with pytest.raises(ConfigError, match=f"--frames {frames}: A must be below B"):
-        ops.frames_of(turning(10, 30.0), frames)
-
-
-@pytest.mark.parametrize("frames", ["0:11", "10:", "11:12"])
-def test_frames_lie_in_the_motion(frames):
-    with pytest.raises(
-        MotionError, match=f"--frames {frames}: the clip has the frames"
-    ):
-        ops.frames_of(turning(10, 30.0), frames)
+@pytest.mark.parametrize(
+    ("wrong", "kind", "rule"),
+    [
+        ("half 3 3:4:5 -3:5 3.5:7", ConfigError, "expected A:B"),
+        ("5:5 7:5 40:10 :0", ConfigError, "A must be below B"),
+        ("0:11 10: 11:12", MotionError, "the clip has the frames"),
+    ],
+)
+def test_frames_are_two_numbers_in_the_motion(wrong, kind, rule):
+    for frames in wrong.split():
+        with pytest.raises(kind, match=f"--frames {frames}: {rule}"):
+            ops.frames_of(turning(10, 30.0), frames)
 
 
 def test_unbending_takes_a_turn_out_of_path_and_heading():

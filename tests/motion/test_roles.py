@@ -4,6 +4,20 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from fixtures.people import Person, person
+from fixtures.rig_names import (
+    BIPED,
+    LAFAN,
+    LIMBS,
+    MIXAMO,
+    RIGIFY,
+    ROKOKO,
+    SMPL,
+    UNITY,
+    UNREAL,
+    XSENS,
+    names,
+)
 
 from ambulo.motion.roles import ROLES, mirror_indices, roles_of
 from ambulo.motion.skeleton import Skeleton
@@ -24,101 +38,35 @@ def tree(text: str) -> Skeleton:
     return Skeleton("named", tuple(joints), tuple(parents), np.zeros((len(joints), 3)))
 
 
-def sided(text: str, left: str, right: str) -> str:
-    """`text` for both sides, "@" being the side."""
-    return "|".join(text.replace("@", side) for side in (left, right))
-
-
-MIXAMO = tree(
-    "mixamorig:Hips>mixamorig:Spine>mixamorig:Spine1>mixamorig:Spine2>mixamorig:Neck>"
-    "mixamorig:Head>mixamorig:HeadTop_End|"
-    + sided(
-        "mixamorig:Spine2>mixamorig:@Shoulder>mixamorig:@Arm>mixamorig:@ForeArm>"
-        "mixamorig:@Hand>mixamorig:@HandIndex1|"
-        "mixamorig:Hips>mixamorig:@UpLeg>mixamorig:@Leg>mixamorig:@Foot>mixamorig:@ToeBase",
-        "Left", "Right",
-    )
+STYLE = names(
+    "SN", "Hips Chest Chest4 Neck Head",
+    "Collar Shoulder Elbow Wrist Hip Knee Ankle Toe", ("Left", "Right"),
 )  # fmt: skip
-MOTION_BUILDER = tree(
-    "Hips>LowerBack>Spine>Spine1>Neck>Neck1>Head|"
-    + sided(
-        "Spine1>@Shoulder>@Arm>@ForeArm>@Hand>@FingerBase>@HandIndex1", "Left", "Right"
-    )
-    + "|Hips>LHipJoint>LeftUpLeg>LeftLeg>LeftFoot>LeftToeBase"
-    + "|Hips>RHipJoint>RightUpLeg>RightLeg>RightFoot>RightToeBase"
-    + "|LeftHand>LThumb|RightHand>RThumb"
-)
-BIPED = tree(
-    "Bip01>Bip01 Pelvis>Bip01 Spine>Bip01 Spine1>Bip01 Neck>Bip01 Head|"
-    + sided(
-        "Bip01 Neck>Bip01 @ Clavicle>Bip01 @ UpperArm>Bip01 @ Forearm>Bip01 @ Hand|"
-        "Bip01 Spine>Bip01 @ Thigh>Bip01 @ Calf>Bip01 @ Foot>Bip01 @ Toe0", "L", "R"
-    )
+PLAIN = names(
+    "S_N", "root spine spine_02 neck head",
+    "clavicle upperarm lowerarm hand thigh calf foot ball", ("l", "r"),
 )  # fmt: skip
-STYLE = tree(
-    "Hips>Chest>Chest2>Chest3>Chest4>Neck>Head|"
-    + sided(
-        "Chest4>@Collar>@Shoulder>@Elbow>@Wrist|Hips>@Hip>@Knee>@Ankle>@Toe",
-        "Left",
-        "Right",
-    )
-)
-BODY_MODEL = tree(
-    "Pelvis>Spine1>Spine2>Spine3>Neck>Head|"
-    + sided(
-        "Spine3>@_Collar>@_Shoulder>@_Elbow>@_Wrist>@_Hand|"
-        "Pelvis>@_Hip>@_Knee>@_Ankle>@_Foot", "L", "R"
-    )
-)  # fmt: skip
-SUFFIXED = tree(
-    "root>pelvis>spine_01>spine_02>neck_01>head|"
-    + sided(
-        "spine_02>clavicle_@>upperarm_@>lowerarm_@>hand_@|"
-        "pelvis>thigh_@>calf_@>foot_@>ball_@", "l", "r"
-    )
-)  # fmt: skip
-
-LIMBS = ("thigh", "shin", "foot", "toe", "clavicle", "upper_arm", "forearm", "hand")
-
-
-NAMED = {
-    "mixamorig:{}": (
-        MIXAMO, "Hips Spine Spine2 Neck Head",
-        "LeftUpLeg LeftLeg LeftFoot LeftToeBase LeftShoulder LeftArm LeftForeArm LeftHand",
-    ),
-    "{}": (
-        MOTION_BUILDER, "Hips LowerBack Spine1 Neck Head",
-        "LeftUpLeg LeftLeg LeftFoot LeftToeBase LeftShoulder LeftArm LeftForeArm "
-        "LeftFingerBase",
-    ),
-    "Bip01 {}": (
-        BIPED, "Pelvis Spine Spine1 Neck Head",
-        "L-Thigh L-Calf L-Foot L-Toe0 L-Clavicle L-UpperArm L-Forearm L-Hand",
-    ),
-    "{} ": (
-        STYLE, "Hips Chest Chest4 Neck Head",
-        "LeftHip LeftKnee LeftAnkle LeftToe LeftCollar LeftShoulder LeftElbow LeftWrist",
-    ),
-    " {}": (
-        BODY_MODEL, "Pelvis Spine1 Spine3 Neck Head",
-        "L_Hip L_Knee L_Ankle L_Foot L_Collar L_Shoulder L_Elbow L_Wrist",
-    ),
-    " {} ": (
-        SUFFIXED, "pelvis spine_01 spine_02 neck_01 head",
-        "thigh_l calf_l foot_l ball_l clavicle_l upperarm_l lowerarm_l hand_l",
-    ),
+MAKERS = {
+    "mixamo": MIXAMO, "unreal": UNREAL, "unity": UNITY, "rokoko": ROKOKO, "xsens": XSENS,
+    "lafan": LAFAN, "rigify": RIGIFY, "smpl": SMPL, "style": STYLE, "plain": PLAIN,
+    "biped": {**BIPED, "hips": "Bip01 Pelvis"},
 }  # fmt: skip
-"""Trees with the joints of trunk and left limbs; the key is what stands around a name."""
+"""Names of joints by role."""
 
 
-@pytest.mark.parametrize("around", NAMED)
-def test_roles_are_found_by_names_and_where_limbs_hang(around):
-    skeleton, trunk, limbs = NAMED[around]
+def shapeless(maker: str) -> tuple[Skeleton, Person]:
+    """A person whose joints all lie in one place: only names and the tree are known."""
+    rig = person(MAKERS[maker], fingers=False)
+    skeleton = rig.skeleton()
+    return skeleton.replace(offsets=np.zeros_like(skeleton.offsets)), rig
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_roles_are_found_by_names_and_where_limbs_hang(maker):
+    skeleton, rig = shapeless(maker)
     roles = roles_of(skeleton)
-    wanted = ["hips", "spine", "chest", "neck", "head", *(f"left_{n}" for n in LIMBS)]
-    found = [skeleton.joints[roles[role]] for role in wanted]
-    names = [*trunk.split(), *limbs.split()]
-    assert found == [around.strip().format(n.replace("L-", "L ")) for n in names]
+    found = {role: {rig.names.index(skeleton.joints[j])} for role, j in roles.items()}
+    assert found == rig.truth
 
 
 @pytest.mark.parametrize("name", SKELETONS)
@@ -141,10 +89,9 @@ def test_no_human_no_roles_but_hips():
     assert roles_of(chair) == {"hips": 0}
 
 
-@pytest.mark.parametrize(
-    "skeleton", [*(tree for tree, *_ in NAMED.values()), *map(load_skeleton, SKELETONS)]
-)
-def test_twins_are_each_others_twin_and_trunks_their_own(skeleton):
+@pytest.mark.parametrize("name", [*MAKERS, *SKELETONS])
+def test_twins_are_each_others_twin_and_trunks_their_own(name):
+    skeleton = shapeless(name)[0] if name in MAKERS else load_skeleton(name)
     twins = mirror_indices(skeleton)
     np.testing.assert_array_equal(twins[twins], np.arange(len(skeleton)))
     roles = roles_of(skeleton)

@@ -49,10 +49,6 @@ def test_angle_slices_follow_the_orders():
     assert skeleton.limits.shape == (6, 2)
 
 
-def test_no_angles_at_all():
-    assert chain(orders=("",) * 4).limits.shape == (0, 2)
-
-
 def test_scaled_and_same_tree():
     skeleton = chain(tip_parents=(2,), tips=[[0, 0, -0.2]])
     twice = skeleton.scaled(2.0)

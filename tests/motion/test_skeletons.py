@@ -29,16 +29,6 @@ def test_every_file_is_listed_and_named_as_itself():
     assert all(skeleton_file(name).source for name in SKELETONS)
 
 
-@pytest.mark.parametrize(
-    ("name", "joints", "angles"),
-    [("human23", 23, 53), ("ik23", 23, 69), ("cmu31", 31, 59), ("daz43", 43, 129)],
-)
-def test_joints_and_angles(name, joints, angles):
-    skeleton = load_skeleton(name)
-    assert len(skeleton) == joints
-    assert len(skeleton.limits) == angles
-
-
 @pytest.mark.parametrize("name", SKELETONS)
 def test_at_rest_the_lowest_point_stands_on_the_ground(name):
     assert rest_points(load_skeleton(name))[:, 2].min() == pytest.approx(0.0, abs=1e-4)

@@ -12,6 +12,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
+from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.godot import GameConfig, GodotConfig
@@ -55,7 +56,7 @@ class GodotTraining(RLTask[GameAgent]):
     def __init__(
         self,
         config: GodotConfig,
-        folder: GodotRunFolder,
+        folder: RunFolder,
         *,
         command: str = "",
         deterministic: bool = True,

@@ -13,6 +13,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
 from ambulo.common.find_model import find_model
+from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
 from ambulo.configs.errors import ConfigError, RunFolderError
 from ambulo.configs.locomotion import LocomotionConfig
@@ -85,7 +86,7 @@ class LocomotionTraining(RLTask[LocomotionAgent]):
     def __init__(
         self,
         config: LocomotionConfig,
-        folder: LocomotionRunFolder,
+        folder: RunFolder,
         parts: Parts,
         *,
         command: str = "",
@@ -280,7 +281,7 @@ def worker_part(
 
 def read_parts(
     config: LocomotionConfig,
-    folder: LocomotionRunFolder,
+    folder: RunFolder,
     model: LocomotionModel | None,
     initial: LocomotionModel | None = None,
 ) -> Parts:

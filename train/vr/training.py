@@ -13,6 +13,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from ambulo.common.console import Display
 from ambulo.common.files import write_atomic
+from ambulo.common.run_folder import RunFolder
 from ambulo.common.signals import StopRequest
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.batch import NavigationBatch
@@ -44,7 +45,7 @@ class NavigationTraining(RLTask[Agent]):
     def __init__(
         self,
         config: NavigationConfig,
-        folder: NavigationRunFolder,
+        folder: RunFolder,
         checkpoint: NavigationModel | None = None,
         *,
         command: str = "",

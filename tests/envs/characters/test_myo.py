@@ -35,12 +35,6 @@ def test_faces_x_with_its_left_at_plus_y(legs: Character) -> None:
     assert data.body("head").xpos[2] > data.body("pelvis").xpos[2]
 
 
-def test_numbers_of_the_packaged_model(legs: Character) -> None:
-    assert (legs.model.nq, legs.model.nv, legs.model.nu) == (35, 34, 80)
-    assert legs.model.body_mass.sum() == pytest.approx(74.98, abs=0.05)
-    assert len(legs.skeleton.joints) == 15
-
-
 def test_flat_floor_at_zero(legs: Character) -> None:
     floor = legs.model.geom("floor")
     np.testing.assert_array_equal(floor.pos, 0.0)

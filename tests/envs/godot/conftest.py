@@ -47,6 +47,13 @@ def own_game(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return game_with_add_on(program, tmp_path_factory)
 
 
+@pytest.fixture
+def in_own_game(own_game: Path, program: Path) -> Callable[[str], dict[str, str]]:
+    """Settings of an environment in a scene of `own_game`, in an engine of its own."""
+    rest = {"godot_project": str(own_game), "godot_bin": str(program)}
+    return lambda scene: {"world": "godot", "scene": f"res://{scene}.tscn", **rest}
+
+
 @pytest.fixture(scope="module")
 def scene_engine(
     program: Path, tmp_path_factory: pytest.TempPathFactory
@@ -62,6 +69,35 @@ def scene_engine(
     with EngineProcess(program, game, log, scene="res://room.tscn") as process:
         process.wait_until_ready()
         yield process
+
+
+Launch = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def launch(program: Path) -> Iterator[Launch]:
+    """Starts engines in a project with user arguments; they are ended after the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(
+        *arguments: str, project: Path | None = None, **environment: str
+    ) -> subprocess.Popen[str]:
+        path = str(project or find_project())
+        process = subprocess.Popen(
+            [str(program), "--headless", "--path", path, "--", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **environment},
+        )
+        started.append(process)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import re
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import numpy as np
 import pytest
+from fixtures.processes import port_of
 
 from ambulo.envs.godot.engine import EngineProcess
-from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.transport import BINARY, HttpConnection
 
 LEVEL = (
@@ -27,42 +24,6 @@ LEVEL = (
 )
 RESET = b'{"agents":[0,1],"slots":[0,0],"poses":[[0,0,0],[1,-1,2]]}'
 Start = Callable[..., subprocess.Popen[str]]
-
-
-@pytest.fixture
-def start(program: Path) -> Iterator[Start]:
-    """Starts engines with user arguments; all of them are ended after the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def launch(*arguments: str, **environment: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [
-                str(program), "--headless", "--path", str(find_project()), "--", *arguments
-            ],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            env={**os.environ, **environment},
-        )  # fmt: skip
-        started.append(process)
-        return process
-
-    yield launch
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def port_of(process: subprocess.Popen[str]) -> int:
-    """The port in the line that says the server is ready."""
-    assert process.stdout is not None
-    for line in process.stdout:
-        match = re.fullmatch(r"AMBULO_READY port=(\d+) pid=(\d+)\n", line)
-        if match:
-            assert int(match[2]) == process.pid
-            return int(match[1])
-    raise AssertionError(process.communicate())
 
 
 def refusal(process: subprocess.Popen[str]) -> str:
@@ -75,36 +36,22 @@ def refusal(process: subprocess.Popen[str]) -> str:
     return lines[0]
 
 
-def test_a_taken_port_ends_the_engine(start: Start) -> None:
+def test_a_taken_port_ends_the_engine(launch: Start) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        line = refusal(start(f"--port={port}"))
+        line = refusal(launch(f"--port={port}"))
     assert f"port {port} is taken" in line
-
-
-@pytest.mark.parametrize(
-    "argument",
-    [
-        "--port=eighty",
-        "play",
-    ],
-)
-def test_arguments_that_make_no_sense_end_the_engine(
-    start: Start, argument: str
-) -> None:
-    """`godot/tests/test_http_options.gd` has more of them."""
-    assert argument.partition("=")[0] in refusal(start("--port=0", argument))
 
 
 @pytest.mark.parametrize("by_environment", [False, True])
 def test_token_body_limit_host_name_and_shutdown(
-    start: Start, by_environment: bool
+    launch: Start, by_environment: bool
 ) -> None:
     settings = ["--port=0", "--agents=3", "--max-body=2000", "--host=box.local"]
     if by_environment:
-        process = start(*settings, AMBULO_TOKEN="s3cret")
+        process = launch(*settings, AMBULO_TOKEN="s3cret")
     else:
-        process = start(*settings, "--token=s3cret")
+        process = launch(*settings, "--token=s3cret")
     port = port_of(process)
     for given, status in (
         (None, 401),
@@ -133,9 +80,9 @@ def test_token_body_limit_host_name_and_shutdown(
     assert process.wait(30) == 0
 
 
-def test_the_engine_ends_with_its_parent(start: Start) -> None:
+def test_the_engine_ends_with_its_parent(launch: Start) -> None:
     parent = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    process = start("--port=0", f"--parent-pid={parent.pid}")
+    process = launch("--port=0", f"--parent-pid={parent.pid}")
     port = port_of(process)
     assert (
         HttpConnection("127.0.0.1", port, timeout=30).request("GET", "/health").status
@@ -148,8 +95,8 @@ def test_the_engine_ends_with_its_parent(start: Start) -> None:
     assert f"process {parent.pid} is gone" in process.stderr.read()
 
 
-def test_an_engine_nobody_asks_ends(start: Start) -> None:
-    process = start("--port=0", "--idle-exit=1")
+def test_an_engine_nobody_asks_ends(launch: Start) -> None:
+    process = launch("--port=0", "--idle-exit=1")
     port_of(process)
     assert process.wait(30) == 0
 
@@ -189,10 +136,10 @@ def episode_digest(connection: HttpConnection) -> str:
 
 
 def test_the_same_actions_give_the_same_bytes_in_three_processes(
-    start: Start, engine: EngineProcess
+    launch: Start, engine: EngineProcess
 ) -> None:
     digests = set()
-    ports = [port_of(process) for process in (start("--port=0"), start("--port=0"))]
+    ports = [port_of(process) for process in (launch("--port=0"), launch("--port=0"))]
     for port in [engine.port, *ports]:
         connection = begun(port)
         digests |= {episode_digest(connection) for _ in range(2)}
@@ -201,8 +148,8 @@ def test_the_same_actions_give_the_same_bytes_in_three_processes(
     assert len(digests) == 1
 
 
-def test_the_seed_decides_the_game(start: Start, engine: EngineProcess) -> None:
-    ports = [engine.port, port_of(start("--port=0"))]
+def test_the_seed_decides_the_game(launch: Start, engine: EngineProcess) -> None:
+    ports = [engine.port, port_of(launch("--port=0"))]
     games = []
     for port in ports:
         connection = HttpConnection("127.0.0.1", port, timeout=30)
@@ -242,8 +189,8 @@ def test_games_in_large_levels(engine: EngineProcess) -> None:
         }
 
 
-def test_play_mode_answers_and_draws_frames_meanwhile(start: Start) -> None:
-    connection = begun(port_of(start("--port=0", "--mode=play")))
+def test_play_mode_answers_and_draws_frames_meanwhile(launch: Start) -> None:
+    connection = begun(port_of(launch("--port=0", "--mode=play")))
 
     def frames() -> int:
         data = connection.request("GET", "/performance").checked().json()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.transport import BINARY, HttpConnection
 
+jsonschema = pytest.importorskip("jsonschema")
 DOCUMENT = json.loads(
     (Path(__file__).parents[3] / "docs" / "godot_openapi.json").read_text()
 )
@@ -100,10 +100,6 @@ CALLS: list[tuple[str, str, Any, int]] = [
 ]
 
 
-class Broken(Exception):
-    """A value does not fit its schema; says where."""
-
-
 def resolve(schema: dict[str, Any]) -> dict[str, Any]:
     while "$ref" in schema:
         found: Any = DOCUMENT
@@ -113,69 +109,11 @@ def resolve(schema: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-TYPES: dict[str, Callable[[Any], bool]] = {
-    "null": lambda x: x is None,
-    "boolean": lambda x: isinstance(x, bool),
-    "string": lambda x: isinstance(x, str),
-    "number": lambda x: isinstance(x, int | float) and not isinstance(x, bool),
-    "integer": lambda x: (
-        isinstance(x, int | float) and not isinstance(x, bool) and x == int(x)
-    ),
-    "array": lambda x: isinstance(x, list),
-    "object": lambda x: isinstance(x, dict),
-}
-KNOWN = {
-    "type", "properties", "required", "additionalProperties", "items", "minItems",
-    "maxItems", "enum", "const", "minimum", "maximum", "anyOf", "description", "$ref",
-}  # fmt: skip
-
-
 def check(value: Any, schema: dict[str, Any], at: str = "") -> None:
-    """Raise `Broken` unless `value` fits the part of JSON Schema that we use."""
-    assert set(schema) <= KNOWN, f"{at}: this checker does not know {schema}"
-    schema = resolve(schema)
-    assert set(schema) <= KNOWN, f"{at}: this checker does not know {schema}"
-    if "anyOf" in schema:
-        problems = []
-        for option in schema["anyOf"]:
-            try:
-                return check(value, option, at)
-            except Broken as problem:
-                problems.append(str(problem))
-        raise Broken(" or ".join(problems))
-    if "const" in schema and value != schema["const"]:
-        raise Broken(f"{at}: {value!r} is not {schema['const']!r}")
-    if "enum" in schema and value not in schema["enum"]:
-        raise Broken(f"{at}: {value!r} is not in {schema['enum']}")
-    types = schema.get("type", [])
-    types = [types] if isinstance(types, str) else types
-    if types and not any(TYPES[name](value) for name in types):
-        raise Broken(f"{at}: {value!r} is no {types}")
-    if "minimum" in schema and not value >= schema["minimum"]:
-        raise Broken(f"{at}: {value} < {schema['minimum']}")
-    if "maximum" in schema and not value <= schema["maximum"]:
-        raise Broken(f"{at}: {value} > {schema['maximum']}")
-    if isinstance(value, list):
-        low, high = schema.get("minItems", 0), schema.get("maxItems", len(value))
-        if not low <= len(value) <= high:
-            raise Broken(f"{at}: {len(value)} entries, not {low} to {high}")
-        for k, item in enumerate(value):
-            check(item, schema.get("items", {}), f"{at}[{k}]")
-    if isinstance(value, dict):
-        check_object(value, schema, at)
-    return None
-
-
-def check_object(value: dict[str, Any], schema: dict[str, Any], at: str) -> None:
-    properties = schema.get("properties", {})
-    for key in schema.get("required", []):
-        if key not in value:
-            raise Broken(f"{at}.{key}: missing")
-    for key, item in value.items():
-        if key in properties:
-            check(item, properties[key], f"{at}.{key}")
-        elif schema.get("additionalProperties") is False:
-            raise Broken(f"{at}.{key}: not in the schema")
+    """Fail unless `value` fits a schema of the document."""
+    whole = {**schema, "components": DOCUMENT["components"]}
+    errors = jsonschema.Draft202012Validator(whole).iter_errors(value)
+    assert [f"{at}{error.json_path}: {error.message}" for error in errors] == []
 
 
 def operation(method: str, path: str) -> dict[str, Any]:
@@ -193,25 +131,6 @@ def reply_schema(method: str, path: str, status: int) -> dict[str, Any]:
 @pytest.fixture
 def connection(engine: EngineProcess) -> HttpConnection:
     return HttpConnection("127.0.0.1", engine.port, timeout=30)
-
-
-def test_the_checker_refuses_what_it_should() -> None:
-    health = {"$ref": "#/components/schemas/Health"}
-    check({"status": "ok", "api_version": 1}, health)
-    bad: list[object] = [
-        {"status": "ok"},
-        {"status": "ok", "api_version": "1"},
-        {"status": "bad", "api_version": 1},
-        {"status": "ok", "api_version": 1, "more": 0},
-        [],
-    ]
-    for wrong in bad:
-        with pytest.raises(Broken):
-            check(wrong, health)
-    pair = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
-    for numbers in ([1], [1, 2, 3], [1, "2"], [1, True], 5):
-        with pytest.raises(Broken):
-            check(numbers, pair)
 
 
 def test_live_replies_and_the_requests_that_caused_them_fit(

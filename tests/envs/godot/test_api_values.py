@@ -214,11 +214,7 @@ def test_text_that_is_no_json(world: World, text: bytes) -> None:
 
 
 @BOUNDED
-@given(
-    count=st.integers(0, 9),
-    tail=st.binary(max_size=9),
-    number=st.floats(width=64),
-)
+@given(count=st.integers(0, 9), tail=st.binary(max_size=9), number=st.floats(width=64))
 def test_binary_actions(world: World, count: int, tail: bytes, number: float) -> None:
     body = struct.pack(f"<{count}d", *[number] * count) + tail
     before = world.states()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import mujoco
 import numpy as np
 import pytest
-from fixtures.policy_replay import Godot
+from fixtures.policy_replay import Godot, run_jobs
 
 from ambulo.configs.arrays import Floats
 from ambulo.envs.characters.registry import load_character
@@ -16,6 +15,8 @@ from ambulo.envs.godot.client import GodotClient
 from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.protocol import poses_message
 from ambulo.envs.godot.transport import BINARY, HttpConnection
+from ambulo.envs.vr.levels.level import Level
+from ambulo.evaluate.vr.reel import Reel
 from ambulo.ik.avatar.pose import AvatarFrame, AvatarPose
 from ambulo.motion.rotations import quat_from_rotvec
 from ambulo.policies.agents.avatar import load_avatar
@@ -24,6 +25,7 @@ TOLERANCE = 1e-4
 """Largest difference between Python and the engine, [m], and in quaternions."""
 BONES = 1e-3
 """Largest distance of a bone from MuJoCo's body, [m]."""
+POSES = 12
 CHARACTER = "res://policies/vr_navigation_body.ambulo"
 RATE = 90.0
 
@@ -86,10 +88,7 @@ def test_the_avatar_is_the_same_in_the_engine(
         names = {"input": str(files[0]), "output": str(files[1])}
         jobs.append({"character": CHARACTER, "exact": exact, **names})
         wanted.append(followed(avatar, rows))
-    (tmp_path / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    done = godot("-s", "res://tests/avatar_probe.gd", "--", tmp_path / "jobs.json")
-    assert done.returncode == 0, done.stderr
-    assert "ERROR" not in done.stderr, done.stderr
+    run_jobs(godot, "avatar_probe", jobs, tmp_path)
     for job, want in zip(jobs, wanted, strict=True):
         got = np.fromfile(job["output"], "<f8").reshape(len(want), -1)
         np.testing.assert_allclose(got[:, :69], want[:, :69], atol=TOLERANCE, rtol=0)
@@ -143,4 +142,32 @@ def test_streamed_bones_stand_where_mujoco_has_them(engine: EngineProcess) -> No
         worst = max(worst, float(np.linalg.norm(apart, axis=1).max()))
     assert worst < BONES
     wire.close()
+    client.close()
+
+
+def test_bones_stand_where_the_simulated_body_is(engine: EngineProcess) -> None:
+    """Random poses in random places, all joints bent."""
+    character = load_character("human23")
+    model, rng = character.model, np.random.default_rng(4)
+    data, qpos = mujoco.MjData(model), np.empty((POSES, model.nq))
+    for row in qpos:
+        row[:] = model.qpos0
+        step = rng.normal(scale=0.4, size=model.nv)
+        step[:2] *= 10.0
+        mujoco.mj_integratePos(model, row, step, 1.0)
+    reel = Reel(
+        Level("one", np.array([-9.0, -9.0, 9.0, 9.0])), 30.0, np.zeros((POSES, 4)), {},
+        character, qpos,
+    )  # fmt: skip
+    rows = reel.body_rows()
+    assert rows is not None
+    client = GodotClient(f"http://127.0.0.1:{engine.port}")
+    for row, pose in zip(rows, qpos, strict=True):
+        client.show_bodies([0], row[None, :3], row[None, 3:].reshape(1, 23, 4))
+        shown = client.body(0)
+        data.qpos[:] = pose
+        mujoco.mj_kinematics(model, data)
+        places = np.array([data.body(name).xpos for name in shown["joints"]])
+        apart = np.linalg.norm(np.array(shown["positions"]) - places, axis=1)
+        assert apart.max() < BONES
     client.close()

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.policy_replay import Godot
+from fixtures.policy_replay import Godot, run_jobs
 
 import ambulo
 from ambulo.configs.arrays import Floats
-from ambulo.envs.godot.locate import find_project
-from ambulo.ik.trackers import (
-    conventions,
-    feet,
-    fit,
-    guard,
-    shape,
-    tracker,
-)
 from ambulo.ik.trackers.conventions import TrackerSample
 from ambulo.ik.trackers.tracker import BodyTracker, FrameStatus, TrackerStatus
 from ambulo.ik.trackers.tracks import track_of
@@ -29,7 +19,6 @@ from ambulo.policies.export.trackers import export_tracker
 
 TOLERANCE = 1e-4
 """Largest difference between Python and the engine, [m]."""
-FOLDER = find_project() / "addons" / "ambulo_rl" / "trackers"
 
 
 def recorded(rate: float, points: int, *, faults: str = "") -> Floats:
@@ -97,12 +86,7 @@ def test_bodies_are_the_same_in_the_engine(
             {"model": str(model), "input": str(files[0]), "output": str(files[1])}
         )
         wanted.append(followed(body, rows))
-    (tmp_path / "jobs.json").write_text(json.dumps(jobs), encoding="utf-8")
-    done = godot(
-        "-s", "res://tests/body_tracker_probe.gd", "--", tmp_path / "jobs.json"
-    )
-    assert done.returncode == 0, done.stderr
-    assert "ERROR" not in done.stderr, done.stderr
+    run_jobs(godot, "body_tracker_probe", jobs, tmp_path)
     for job, want in zip(jobs, wanted, strict=True):
         got = np.fromfile(job["output"], "<f8").reshape(len(want), -1)
         np.testing.assert_array_equal(got[:, 165:172], want[:, 73:80])
@@ -115,50 +99,6 @@ def test_bodies_are_the_same_in_the_engine(
         assert np.ptp(want[:, 0]) > 1.0
     assert set(np.concatenate(wanted)[:, 79]) == set(FrameStatus)
     assert set(np.concatenate(wanted)[:, 73:79].ravel()) == set(TrackerStatus)
-
-
-CONSTANTS = {
-    "tracker_state.gd": (
-        (guard, tracker),
-        "FORGET FARTHEST SHORTEST LONGEST JUMP_SPEED JUMP BELIEVE STUCK MOVED SLOW QUICK MEAN "
-        "TURN_SLOW TURN_QUICK",
-    ),
-    "tracker_foot.gd": (
-        (feet,),
-        "ON OFF BOTH NEAR FAR ARRIVED HOLD_RATE FREE_RATE STEP_RATE LIFT_RATE TURN_RATE AHEAD "
-        "LIFT HIGHEST CLEAR CLEARANCE",
-    ),
-    "tracker_fit.gd": (
-        (fit,),
-        "BENDS BEND REACH SOFT_LEG SOFT_ARM TAKE LET_GO REST_FADE CALM_RATE",
-    ),
-    "tracker_shape.gd": (
-        (shape,),
-        "SMALLEST LARGEST STATURE PRIOR CORRELATED SETTLED",
-    ),
-    "body_tracker.gd": (
-        (tracker,),
-        "TICK MIN_LAG LONGEST_GAP HEAD_HEIGHT LOWEST HIGHEST_HEAD CONTACTS",
-    ),
-    "tracker_devices.gd": (
-        (conventions,),
-        "PALM THICKNESS LEAST_SPAN HIGHEST_HANDS LOWEST_HANDS BESIDE_HEAD",
-    ),
-}
-"""Constants of the scripts, and the modules that have them."""
-
-
-@pytest.mark.parametrize("file", CONSTANTS)
-def test_constants_are_those_of_python(file: str) -> None:
-    modules, names = CONSTANTS[file]
-    text = (FOLDER / file).read_text(encoding="utf-8")
-    for name in names.split():
-        found = re.search(rf"^const {name}(?:: \w+)? :?= (.+)$", text, re.MULTILINE)
-        assert found, f"{file}: {name}"
-        module = next(module for module in modules if hasattr(module, name))
-        value = np.atleast_1d(np.asarray(getattr(module, name), dtype=np.float64))
-        given = found[1].replace("1.0 / 30.0", repr(1.0 / 30.0)).strip("[]").split(",")
-        np.testing.assert_allclose([float(v) for v in given], value, err_msg=name)
 
 
 def test_damaged_files_are_refused_in_the_engine(

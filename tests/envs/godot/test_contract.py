@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from types import ModuleType
 
@@ -25,6 +26,7 @@ from ambulo.envs.vr.navigator import (
 )
 from ambulo.envs.vr.task import comfort
 from ambulo.envs.vr.world import state
+from ambulo.ik.trackers import conventions, feet, fit, guard, shape, tracker
 
 TINY = 1e-6
 
@@ -55,23 +57,44 @@ def test_senses(numbers: dict[str, float]) -> None:
     assert numbers["MOVER_COLUMNS"] == sight_kernels.MOVER_COLUMNS
 
 
+def values_of(script: str) -> dict[str, list[float]]:
+    """The constants of a script of the add-on that are numbers, or rows of them."""
+    text = (find_project() / f"addons/ambulo_rl/{script}.gd").read_text()
+    found = {}
+    for name, value in re.findall(r"^const _?(\w+)(?:: \w+)? :?= (.+)$", text, re.M):
+        plain = value.replace("1.0 / 30.0", repr(1.0 / 30.0)).strip("[]").split(",")
+        with contextlib.suppress(ValueError):
+            found[name] = [float(part) for part in plain]
+    return found
+
+
 @pytest.mark.parametrize(
-    ("ours", "theirs"),
+    ("script", "modules", "least"),
     [
-        (columns, "columns"), (evading, "evading"), (frontiers, "frontiers"),
-        (heap, "nodes"), (mapping, "mapping"), (navigator, "navigator"),
-        (planning, "planning"), (search, "search"), (steering, "steering"),
-        (tracks, "tracks"),
+        ("navigator/columns", (columns,), 2), ("navigator/evading", (evading,), 2),
+        ("navigator/frontiers", (frontiers,), 2), ("navigator/nodes", (heap,), 2),
+        ("navigator/mapping", (mapping,), 2), ("navigator/navigator", (navigator,), 2),
+        ("navigator/planning", (planning,), 2), ("navigator/search", (search,), 2),
+        ("navigator/steering", (steering,), 2), ("navigator/tracks", (tracks,), 2),
+        ("trackers/tracker_state", (guard, tracker), 14),
+        ("trackers/tracker_foot", (feet,), 16), ("trackers/tracker_fit", (fit,), 9),
+        ("trackers/tracker_shape", (shape,), 6), ("trackers/body_tracker", (tracker,), 7),
+        ("trackers/tracker_devices", (conventions,), 6),
     ],
 )  # fmt: skip
-def test_the_navigator(ours: ModuleType, theirs: str) -> None:
-    """Numbers of one name are one number."""
-    text = (find_project() / f"addons/ambulo_rl/navigator/{theirs}.gd").read_text()
-    found = re.findall(r"^const _?(\w+) := (-?[\d.]+)$", text, re.MULTILINE)
-    own = {name.removeprefix("_"): value for name, value in vars(ours).items()}
-    shared = {name: float(value) for name, value in found if name in own}
-    assert len(shared) >= 2
-    assert shared == {name: own[name] for name in shared}
+def test_numbers_of_one_name_are_one_number(
+    script: str, modules: tuple[ModuleType, ...], least: int
+) -> None:
+    own = {
+        name.removeprefix("_"): value
+        for module in modules[::-1]
+        for name, value in vars(module).items()
+    }
+    shared = {name: row for name, row in values_of(script).items() if name in own}
+    assert len(shared) >= least
+    for name, row in shared.items():
+        value = np.atleast_1d(np.asarray(own[name], np.float64))
+        np.testing.assert_allclose(row, value, err_msg=name)
 
 
 def test_the_body(numbers: dict[str, float]) -> None:

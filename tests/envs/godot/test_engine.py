@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import signal
@@ -21,7 +20,6 @@ from ambulo.envs.godot.engine import EngineProcess
 from ambulo.envs.godot.errors import EngineDied
 from ambulo.envs.godot.locate import find_engine, find_project
 from ambulo.envs.godot.settings import BridgeSettings
-from ambulo.envs.godot.transport import HttpConnection
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
 
@@ -209,11 +207,3 @@ def test_an_engine_watches_for_its_trainer_by_itself(program) -> None:
     finally:
         process.kill()
         process.wait()
-
-
-def test_the_engine_says_what_it_is(engine) -> None:
-    connection = HttpConnection("127.0.0.1", engine.port, timeout=10.0)
-    spec = connection.request("GET", "/rl/spec").checked().json()
-    assert (spec["api_version"], spec["contract_version"]) == (1, 1)
-    assert "Jolt" in json.dumps(spec["engine"])
-    connection.close()

@@ -10,7 +10,6 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 import ambulo.envs  # noqa: F401
-from ambulo.configs.errors import BridgeError
 from ambulo.envs.vr.task.env import VRNavigationVectorEnv
 
 ID = "ambulo/VRNavigation-v0"
@@ -49,8 +48,3 @@ def test_episodes_are_those_of_the_compiled_world(url) -> None:
     assert not info["bridge_fault"].any()
     ours.close()
     theirs.close()
-
-
-def test_no_engine_is_one_clear_error(monkeypatch) -> None:
-    with pytest.raises(BridgeError, match="no such program"):
-        gymnasium.make(ID, world="godot", godot_bin="/gone/godot", level="open")

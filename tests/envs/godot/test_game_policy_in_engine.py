@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fixtures.game_agents import BOAT, CAR, WALKER, agent_of
-from fixtures.policy_replay import Godot
+from fixtures.policy_replay import Godot, run_jobs
 
 from ambulo.policies.agents.game import GameAgent
 from ambulo.policies.export.games import MAGIC, export_godot
@@ -44,9 +44,7 @@ def probe(
         }
         for k, (file, kind, seen) in enumerate(jobs)
     ]
-    (folder / "jobs.json").write_text(json.dumps(rows))
-    done = godot("-s", "res://tests/game_policy_probe.gd", "--", folder / "jobs.json")
-    assert done.returncode == 0, done.stderr
+    run_jobs(godot, "game_policy_probe", rows, folder)
     return [json.loads(Path(row["output"]).read_text()) for row in rows]
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
+import functools
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from fixtures.processes import port_of
 
 from ambulo.envs.godot.transport import HttpConnection
 
@@ -52,25 +53,9 @@ def project(own_game: Path) -> Path:
 
 
 @pytest.fixture
-def run(program: Path, project: Path) -> Iterator[Run]:
-    """Starts the game with user arguments; it is ended after the test."""
-    started: list[subprocess.Popen[str]] = []
-
-    def launch(*arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [str(program), "--headless", "--path", str(project), "--", *arguments],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        started.append(process)
-        return process
-
-    yield launch
-    for process in started:
-        process.kill()
-        process.communicate()
+def run(launch: Run, project: Path) -> Run:
+    """Starts the game with user arguments."""
+    return functools.partial(launch, project=project)
 
 
 @pytest.mark.parametrize("arguments", [(), ("--quick", "level2", "--seed=5")])
@@ -108,13 +93,7 @@ def test_with_an_argument_of_the_server_unknown_ones_are_refused(run: Run) -> No
 
 def test_without_a_white_list_no_scene_is_opened(run: Run) -> None:
     process = run("--port=0", "--idle-exit=100")
-    assert process.stdout is not None
-    port = 0
-    for line in process.stdout:
-        if match := re.match(r"AMBULO_READY port=(\d+)", line):
-            port = int(match[1])
-            break
-    connection = HttpConnection("127.0.0.1", port, timeout=30)
+    connection = HttpConnection("127.0.0.1", port_of(process), timeout=30)
     assert connection.request("GET", "/scenes").checked().json()["scenes"] == []
     answer = connection.request("POST", "/scene", b'{"scene_path":"res://main.tscn"}')
     assert answer.status == 403

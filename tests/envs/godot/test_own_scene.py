@@ -24,19 +24,13 @@ ENVS = 4
 
 
 @pytest.fixture
-def settings(own_game: Path, program: Path) -> Callable[[str], NavigationConfig]:
+def settings(
+    in_own_game: Callable[[str], dict[str, str]],
+) -> Callable[[str], NavigationConfig]:
     """Settings of a scene of the project by its name."""
-
-    def named(scene: str) -> NavigationConfig:
-        return NavigationConfig().override(
-            "environment",
-            world="godot",
-            scene=f"res://{scene}.tscn",
-            godot_project=str(own_game),
-            godot_bin=str(program),
-        )
-
-    return named
+    return lambda scene: NavigationConfig().override(
+        "environment", **in_own_game(scene)
+    )
 
 
 @pytest.fixture

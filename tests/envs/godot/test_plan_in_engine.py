@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import torch
-from fixtures.policy_replay import TOLERANCE, Godot, Probe, record, untrained
-from numpy.typing import NDArray
+from fixtures.policy_replay import (
+    TOLERANCE,
+    Godot,
+    Probe,
+    play_everywhere,
+    record,
+    untrained,
+)
 
 from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
-from ambulo.envs.vr.families import FAMILIES, generate
-from ambulo.envs.vr.levels.level_io import save_level
-from ambulo.evaluate.vr.episodes import LevelSource
-from ambulo.evaluate.vr.evaluation import evaluate
-from ambulo.evaluate.vr.subjects import agent_subject
+from ambulo.envs.vr.families import FAMILIES
 from ambulo.policies.agents.navigation import Agent
 from ambulo.policies.export.godot import export_godot
 
@@ -74,39 +75,12 @@ def test_agents_observe_what_they_do_in_python(godot: Godot, tmp_path: Path) -> 
         assert same.mean() >= 0.97, (memory, k)
 
 
-def outcomes(
-    godot: Godot, agent: Agent, levels: Path, folder: Path
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which of `levels` the agent solves in the engine, and in Python's kernel world."""
-    policy, out = folder / "agent.ambulo", folder / "episodes.json"
-    spec = WorldSpec.from_config(agent.config)
-    export_godot(agent, policy, vars(spec))
-    count = len(list(levels.iterdir()))
-    done = godot(
-        "res://scenes/demo/demo.tscn", "--", f"--policy={policy}",
-        f"--levels={levels}", f"--episodes={count}", f"--json={out}",
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "ERROR" not in done.stderr, done.stderr
-    episodes = json.loads(out.read_text())["episodes"]
-    source = LevelSource(agent.config, level_file=str(levels))
-    played = evaluate({"": agent_subject(agent, agent.config)}, source, count)
-    solved = {one.level.name: one.success for one in played[""].episodes}
-    return (
-        np.array([episode["success"] for episode in episodes]),
-        np.array([solved[e["level"]] for e in episodes]),
-    )
-
-
 def test_an_agent_that_follows_its_plan_plays_without_python(
     godot: Godot, tmp_path: Path
 ) -> None:
-    levels = tmp_path / "levels"
-    levels.mkdir()
-    for family in FAMILIES:
-        level = generate(family, 2_900_000)
-        save_level(level, levels / f"{level.name}.json")
-    engine, python = outcomes(godot, follower(), levels, tmp_path)
+    agent, policy = follower(), tmp_path / "agent.ambulo"
+    export_godot(agent, policy, vars(WorldSpec.from_config(agent.config)))
+    engine, python, _ = play_everywhere(godot, agent, tmp_path, f"--policy={policy}")
     print(f"engine {engine.sum()}, Python {python.sum()} of {len(engine)}")
     assert engine.sum() >= len(FAMILIES) - 2
     assert abs(int(engine.sum()) - int(python.sum())) <= 1

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from fixtures.refused_scenes import BAD, FAILING
+from fixtures.refused_scenes import BAD
 
 from ambulo.cli import main
 
@@ -27,23 +27,13 @@ def refused(result: tuple[int, str, str], out: Path) -> str:
 def test_bad_scenes_are_one_line_that_names_the_node(
     import_scene, tmp_path, name
 ) -> None:
-    said = refused(
-        import_scene(f"res://{name}.tscn", tmp_path / "a.json"), tmp_path / "a.json"
-    )
-    assert BAD[name][1] in said
-    assert f"{name}.tscn: " in said
-
-
-@pytest.mark.parametrize("name", FAILING)
-def test_scripts_that_fail_are_named(import_scene, tmp_path, name) -> None:
+    scene, out = f"res://{name}.tscn", tmp_path / "a.json"
     longest = "5" if name == "blocks" else "60"
-    result = import_scene(
-        f"res://{name}.tscn", tmp_path / "a.json", "--timeout", longest
-    )
-    assert FAILING[name][1] in refused(result, tmp_path / "a.json")
+    said = refused(import_scene(scene, out, "--timeout", longest), out)
+    assert BAD[name] in said
+    assert f"{name}.tscn: " in said
     if name == "fails":
-        more = (tmp_path / "a.json", "--ignore-script-errors")
-        assert import_scene(f"res://{name}.tscn", *more)[0] == 0
+        assert import_scene(scene, out, "--ignore-script-errors")[0] == 0
 
 
 @pytest.mark.parametrize(

@@ -119,24 +119,18 @@ def scores_of(capsys, *arguments: str) -> dict:
 
 
 @pytest.mark.slow
-def test_evaluation_scores_as_in_the_other_worlds(capsys) -> None:
-    here = scores_of(capsys, "--world", "godot", "--godot-engines", "2")
-    there = scores_of(capsys, "--world", "compiled")
-    for name, scores in here.items():
-        assert scores["success_rate"] == there[name]["success_rate"]
-        assert scores["spl"] == pytest.approx(there[name]["spl"], abs=0.02)
-    assert here["oracle"]["success_rate"] == 1.0
-
-
-@pytest.mark.slow
 def test_an_episode_with_a_fault_is_played_again(capsys, kill_at) -> None:
     expected = scores_of(capsys, "--world", "godot")
     kill_at(10, 60)
     assert scores_of(capsys, "--world", "godot") == expected
 
 
-def test_an_evaluation_may_be_attached(capsys, engine) -> None:
+def test_an_attached_evaluation_scores_as_the_compiled_world(capsys, engine) -> None:
     url = f"http://127.0.0.1:{engine.port}"
-    scores = scores_of(capsys, "--world", "godot", "--godot-url", url)
-    assert scores["oracle"]["success_rate"] == 1.0
+    here = scores_of(capsys, "--world", "godot", "--godot-url", url)
     assert engine.running
+    there = scores_of(capsys, "--world", "compiled")
+    for name, scores in here.items():
+        assert scores["success_rate"] == there[name]["success_rate"]
+        assert scores["spl"] == pytest.approx(there[name]["spl"], abs=0.02)
+    assert here["oracle"]["success_rate"] == 1.0

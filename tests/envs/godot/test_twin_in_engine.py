@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.policy_replay import Godot
+from fixtures.policy_replay import Godot, run_jobs
 from fixtures.untrained import untrained_navigator
 
 from ambulo import cli
@@ -96,10 +95,7 @@ def test_a_body_answers_its_sticks_as_in_python(
         "output": str(tmp_path / "out"),
         "pose": pose.tolist(),
     }
-    (tmp_path / "job.json").write_text(json.dumps(job), encoding="utf-8")
-    done = godot("-s", "res://tests/twin_probe.gd", "--", tmp_path / "job.json")
-    assert done.returncode == 0, done.stderr
-    assert "ERROR" not in done.stderr, done.stderr
+    run_jobs(godot, "twin_probe", job, tmp_path)
     got = np.fromfile(tmp_path / "out", "<f8").reshape(DECISIONS, -1)
     want = walked(level, pose, actions)
     np.testing.assert_allclose(got[:, :4], want[:, :4], atol=TOLERANCE, rtol=0)

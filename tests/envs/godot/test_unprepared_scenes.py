@@ -43,22 +43,6 @@ TINY = [
 ]  # fmt: skip
 
 
-@pytest.fixture
-def in_engine(own_game: Path, program: Path):
-    """Settings of a scene in the engine by its name."""
-
-    def named(scene: str, config: NavigationConfig) -> NavigationConfig:
-        return config.override(
-            "environment",
-            world="godot",
-            scene=f"res://{scene}.tscn",
-            godot_project=str(own_game),
-            godot_bin=str(program),
-        )
-
-    return named
-
-
 def imported(import_scene, scene: str, folder: Path) -> tuple[Level, dict]:
     """The level that a scene is imported as, and the report."""
     file = folder / f"{scene}.json"
@@ -171,11 +155,11 @@ def test_nobody_starts_inside_of_a_hollow_solid(in_scene) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("scene", SCENES)
 def test_the_shipped_agent_does_alike_in_engine_and_level(
-    import_scene, in_engine, tmp_path, scene
+    import_scene, in_own_game, tmp_path, scene
 ) -> None:
     """Equal starts and goals, drawn in the engine's floor, in both worlds."""
     agent = load_agent(shipped_models()["vr_navigation"])
-    there = in_engine(scene, agent.config)
+    there = agent.config.override("environment", **in_own_game(scene))
     level, _ = imported(import_scene, scene, tmp_path)
     bank, starts = episodes_for(LevelSource(there, seed=2), EPISODES)
     copies = [

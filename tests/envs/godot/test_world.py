@@ -11,7 +11,6 @@ from fixtures.worlds import begin, random_level, wandering
 from ambulo.configs.errors import AmbuloError, BridgeError
 from ambulo.envs.godot import link as link_module
 from ambulo.envs.godot.link import split_envs
-from ambulo.envs.godot.locate import find_project
 from ambulo.envs.godot.settings import BridgeSettings
 from ambulo.envs.godot.world import GodotWorld
 from ambulo.envs.vr.contract import WorldSpec
@@ -71,10 +70,7 @@ def test_envs_spread_over_engines_play_as_in_one(program, tmp_path, attach) -> N
     assert walk_digest(world, levels, 3) == walk_digest(attach(5), levels, 3)
     world.close()
     assert world.pids == []
-    assert sorted(f.name for f in logs.iterdir()) == [
-        "engine-0.log",
-        "engine-1.log",
-    ]
+    assert sorted(f.name for f in logs.iterdir()) == ["engine-0.log", "engine-1.log"]
 
 
 def test_two_worlds_share_an_attached_engine(attach) -> None:
@@ -180,7 +176,3 @@ def test_envs_are_spread_evenly(envs, engines, sizes) -> None:
     parts = split_envs(envs, engines)
     assert [len(part) for part in parts] == sizes
     np.testing.assert_array_equal(np.concatenate(parts), np.arange(envs))
-
-
-def test_the_checkout_holds_the_project() -> None:
-    assert (find_project() / "project.godot").is_file()

@@ -94,9 +94,7 @@ def test_soles_are_the_lowest_balls_of_each_part(moved: LocomotionBatch) -> None
     assert not moved.state.contacts[1].any()
 
 
-def test_deviations_are_from_the_reference_in_the_frame(
-    moved: LocomotionBatch,
-) -> None:
+def test_deviations_are_from_the_reference_in_the_frame(moved: LocomotionBatch) -> None:
     qpos, qvel, _ = moved._reference(moved.phase)
     state = moved.state
     apart = moved.simulation.tangent.difference(state.qpos, qpos)

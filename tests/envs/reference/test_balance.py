@@ -5,13 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ambulo.envs.reference.balance import (
-    END,
-    FITTING,
-    improve,
-    regulate,
-    window_cost,
-)
+from ambulo.envs.reference.balance import END, FITTING, improve, regulate, window_cost
 from ambulo.envs.reference.linearization import Step
 
 NV, INPUTS, STEPS = 7, 3, 5

@@ -9,18 +9,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ambulo.configs.errors import MotionFileError
-from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.registry import load_character
-from ambulo.envs.reference import cached, configured
+from ambulo.envs.reference import cached
 from ambulo.envs.reference.cached import cache_folder, cache_key, cached_reference
-from ambulo.envs.reference.configured import configured_character, reference_of
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.reference.standing import standing_reference
 
@@ -97,30 +94,6 @@ def test_warnings_about_a_clip_are_kept_with_its_reference(
     cached_reference(["key", True], None, lambda: standing)  # read without them
 
 
-def test_what_is_read_is_what_was_made(folder: Path, family: Reference) -> None:
-    """Bit for bit, with one gait or several, with balance controllers or without."""
-    config = LocomotionEnvironmentConfig(task="stand")
-    made = reference_of(config, configured_character(config))
-    configured._built.cache_clear()
-    read = reference_of(config, configured_character(config))
-    assert len(list(folder.glob("*.npz"))) == 1
-    held = tuple(replace(gait, controller=made.controller) for gait in family.gaits)
-    several = replace(family, gaits=held)
-    for one, other in (
-        (made, read),
-        (family, cached_reference("family", None, lambda: family)),
-        (several, cached_reference("held", None, lambda: several)),
-        (several, cached_reference("held", None, lambda: made)),
-    ):
-        for gait, kept_gait in zip(one.gaits, other.gaits, strict=True):
-            np.testing.assert_array_equal(gait.table.qpos, kept_gait.table.qpos)
-            assert (gait.controller is None) == (kept_gait.controller is None)
-            if gait.controller is not None and kept_gait.controller is not None:
-                np.testing.assert_array_equal(
-                    gait.controller.gains, kept_gait.controller.gains
-                )
-
-
 @pytest.mark.integration
 def test_processes_that_start_together_make_it_once(
     folder: Path, tmp_path: Path
@@ -146,7 +119,9 @@ def test_processes_that_start_together_make_it_once(
     assert len(list(folder.glob("*.npz"))) == 1
 
 
+@pytest.mark.parametrize("place", ["file/kept", "~no-such-user/kept"])
 def test_what_cannot_be_kept_is_told_before_and_used_all_the_same(
+    place: str,
     tmp_path: Path,
     standing: Reference,
     monkeypatch: pytest.MonkeyPatch,
@@ -159,7 +134,8 @@ def test_what_cannot_be_kept_is_told_before_and_used_all_the_same(
         return standing
 
     (tmp_path / "file").write_text("no folder")
-    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", str(tmp_path / "file" / "kept"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", place)
     found = cached_reference("key", None, make, takes="a minute")
     np.testing.assert_array_equal(found.table.qpos, standing.table.qpos)
     assert "is not kept" in told[0]
@@ -178,9 +154,11 @@ def test_an_entry_changes_with_the_clip_its_skeleton_and_the_recipe(
         keys.append(cache_key("key", str(clip)))
     (tmp_path / "02.asf").write_text("c", encoding="utf-8")
     keys.append(cache_key("key", str(clip)))
+    clip.with_suffix(".roles.json").write_text("d", encoding="utf-8")
+    keys.append(cache_key("key", str(clip)))
     keys.append(cache_key("other", str(clip)))
     monkeypatch.setattr(cached, "RECIPE", cached.RECIPE + 1)
-    assert len({*keys, cache_key("key", str(clip))}) == 5
+    assert len({*keys, cache_key("key", str(clip))}) == 6
 
 
 OTHER_USER = """
@@ -221,14 +199,3 @@ def test_a_folder_of_another_user_is_used_as_far_as_it_may_be() -> None:
             capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
     assert done.returncode == 0, done.stderr
-
-
-def test_without_a_home_folder_a_reference_is_made(
-    standing: Reference,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    monkeypatch.setenv("AMBULO_REFERENCE_CACHE", "~no-such-user/kept")
-    found = cached_reference("key", None, lambda: standing, takes="a minute")
-    np.testing.assert_array_equal(found.table.qpos, standing.table.qpos)
-    assert "is not kept" in caplog.text

@@ -32,10 +32,7 @@ from ambulo.envs.reference.clips.survival import (
 from ambulo.envs.reference.cycles.captured import source_cycle
 from ambulo.envs.reference.cycles.prepare import physical_cycle, report_of
 from ambulo.envs.reference.inverse_dynamics import inverse_dynamics
-from ambulo.envs.reference.joint_positions import (
-    motion_of_positions,
-    motion_states,
-)
+from ambulo.envs.reference.joint_positions import motion_of_positions, motion_states
 from ambulo.envs.reference.legs import ankle_places, legs_of, set_feet
 from ambulo.envs.reference.standing import standing_reference
 from ambulo.envs.reference.step_gaits import (
@@ -235,10 +232,7 @@ def test_arms_move_no_faster_than_their_motors_can(walker: Character) -> None:
         humanoid_xml(), 'joint="left_elbow" gear="300', 'joint="left_elbow" gear="3'
     )
     speed = {}
-    for name, body in (
-        ("strong", walker),
-        ("weak", character_of(prepare_body(weak))),
-    ):
+    for name, body in (("strong", walker), ("weak", character_of(prepare_body(weak)))):
         lifted = lifted_clip(whirling(body, "left_elbow", 4.0), body)[0]
         qvel = motion_states(lifted, body.model)[1]
         dof = body.model.joint("left_elbow").dofadr[0]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.equal import assert_same_bits
 
 from ambulo.configs.errors import ConfigError, MotionFileError
 from ambulo.configs.locomotion import LocomotionConfig
@@ -36,21 +37,24 @@ from ambulo.motion.formats.npz import packed
 from ambulo.policies.agents.locomotion import load_locomotion_agent
 
 
-def test_bad_contents_are_refused(plain: Reference) -> None:
-    table = plain.table
+def test_files_of_another_format_are_refused() -> None:
     arrays = {"header": np.frombuffer(b'{"format": "other"}', np.uint8)}
     with pytest.raises(MotionFileError, match="format"):
         reference_from_bytes(packed(arrays), "x.npz")
-    bad = table.qpos.copy()
-    bad[0, 0] = np.nan
-    broken = Reference(
-        plain.name, plain.character, plain.control_dt,
-        (type(plain.gaits[0])(
-            type(table)(table.period, table.stride, bad, table.qvel, table.torque),
-            None, {},
-        ),),
-    )  # fmt: skip
-    with pytest.raises(MotionFileError, match="qpos_0 is not finite"):
+
+
+@pytest.mark.parametrize("balanced", [True, False])
+def test_files_hold_all_gaits_and_controllers_bit_for_bit(
+    family: Reference, standing: Reference, balanced: bool
+) -> None:
+    controller = standing.controller if balanced else None
+    assert (controller is not None) == balanced
+    gaits = tuple(replace(gait, controller=controller) for gait in family.gaits)
+    made = replace(family, gaits=gaits)
+    assert_same_bits(made, reference_from_bytes(reference_bytes(made), "x.npz"))
+    lost = replace(gaits[1].table, qpos=np.nan * gaits[1].table.qpos)
+    broken = replace(made, gaits=(gaits[0], replace(gaits[1], table=lost)))
+    with pytest.raises(MotionFileError, match="qpos_1 is not finite"):
         reference_from_bytes(reference_bytes(broken), "x.npz")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -35,10 +33,3 @@ def test_phases() -> None:
     np.testing.assert_allclose(
         table(periodic=True).phase(times), [0.5, 0.25, 0.0, 0.25]
     )
-
-
-def test_targets_are_the_states_unless_there_are_others() -> None:
-    own = table(periodic=False)
-    assert own.targets is own
-    other = table(periodic=False)
-    assert replace(own, aim=other).targets is other

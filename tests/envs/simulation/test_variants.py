@@ -9,12 +9,7 @@ from ambulo.configs.base import parse
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.variation import VariationConfig
 from ambulo.envs.characters.character import Character, human23
-from ambulo.envs.simulation.variants import (
-    ITERATIONS,
-    NOMINAL,
-    Variant,
-    drawn_variants,
-)
+from ambulo.envs.simulation.variants import ITERATIONS, NOMINAL, Variant, drawn_variants
 
 
 def test_the_nominal_variant_is_the_model_itself(character: Character) -> None:

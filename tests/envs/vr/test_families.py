@@ -17,6 +17,7 @@ from ambulo.envs.vr.families import (
     MAX_HOLES,
     MAX_OBSTACLES,
     MAX_WAY,
+    MOVING_FAMILIES,
     PLACE_FAMILIES,
     TRAINING_FAMILIES,
     _thinned,
@@ -31,11 +32,15 @@ from ambulo.envs.vr.families.level_sets import (
     resolve,
     split_level,
 )
+from ambulo.envs.vr.families.places.storeys import MAX_PARTS
+from ambulo.envs.vr.handmade import handmade_levels
 from ambulo.envs.vr.levels.layers import LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_check import level_problem
+from ambulo.envs.vr.levels.level_io import level_data
 
 SEEDS = range(8)
+FLAT = (*TRAINING_FAMILIES, *PLACE_FAMILIES)
 
 
 @cache
@@ -50,55 +55,44 @@ def _same(a: Level, b: Level) -> bool:
     )
 
 
-def test_family_names() -> None:
-    assert FAMILIES == (
-        "open",
-        "pillars",
-        "clutter",
-        "rooms",
-        "corridors",
-        "slalom",
-        "maze",
-        "utrap",
-        "pits",
-    )
-    assert (*FAMILIES, "mixed", "large") == TRAINING_FAMILIES
-    assert PLACE_FAMILIES == ("furnished", "offices", "shops", "outdoor")
-    assert ALL_FAMILIES[:16] == (*TRAINING_FAMILIES, *PLACE_FAMILIES, "storeys")
-
-
-@pytest.mark.parametrize("family", [*TRAINING_FAMILIES, *PLACE_FAMILIES])
+@pytest.mark.parametrize("family", [*ALL_FAMILIES, "handmade"])
 def test_levels_keep_the_promises(family: str) -> None:
-    levels = [made(family, seed) for seed in SEEDS]
-    for seed, level in zip(SEEDS, levels, strict=True):
-        assert level.name == f"{family}-{seed}"
+    flat = family in FLAT or family == "handmade"
+    seeds = SEEDS if family in FLAT else SEEDS[:3]
+    if family == "handmade":
+        levels = handmade_levels()
+    else:
+        levels = [made(family, seed) for seed in seeds]
+    for seed, level in enumerate(levels):
         assert level.family == family
-        width, height = level.bounds[2:] - level.bounds[:2]
-        assert max(width, height) <= MAX_EXTENT
-        assert min(width, height) >= 4.9
-        assert len(level.boxes) + len(level.cylinders) <= MAX_OBSTACLES
-        assert len(level.holes) <= MAX_HOLES
-        straight = math.dist(level.start[:2], level.goal)
-        assert GOAL_DISTANCE[0] - 1e-9 <= straight <= GOAL_DISTANCE[1] + 1e-9
+        assert family == "handmade" or level.name == f"{family}-{seed}"
+        assert (level.heights, level.moving) == (not flat, family in MOVING_FAMILIES)
         assert level_problem(level) is None
-        grid = LayeredGrid.of(level)
-        assert grid.free[0][grid.cell(level.goal)]
-        way = grid.distance(grid.field(level.goal), level.start[:2])
-        assert way < MAX_WAY + 0.5
-    assert _same(generate(family, 7), levels[7])
-    assert not any(_same(a, b) for a in levels[:5] for b in levels[5:])
-
-
-@pytest.mark.parametrize("family", TRAINING_FAMILIES)
-def test_obstacles_stand_on_the_floor(family: str) -> None:
-    for seed in SEEDS:
-        level = made(family, seed)
         x0, y0, x1, y1 = level.bounds
+        assert max(x1 - x0, y1 - y0) <= MAX_EXTENT
+        assert min(x1 - x0, y1 - y0) >= 4.9
+        most = MAX_OBSTACLES if flat else MAX_PARTS
+        assert len(level.boxes) + len(level.cylinders) <= most
+        assert len(level.holes) <= MAX_HOLES
         for x, y in [*level.boxes[:, :2], *level.cylinders[:, :2]]:
             assert x0 <= x <= x1
             assert y0 <= y <= y1
+        bottoms = level.boxes[:, 2] - level.boxes[:, 5]
         assert (level.boxes[:, 3:6] > 0).all()
-        assert (level.boxes[:, 2] == level.boxes[:, 5]).all()
+        assert (bottoms > -1e-9).all(), "nothing is below the floor"
+        assert family not in TRAINING_FAMILIES or (bottoms == 0).all()
+        assert not flat or (level.cylinders[:, 4] == 0).all()
+        if family in FLAT:
+            straight = math.dist(level.start[:2], level.goal)
+            assert GOAL_DISTANCE[0] - 1e-9 <= straight <= GOAL_DISTANCE[1] + 1e-9
+            grid = LayeredGrid.of(level)
+            assert grid.free[0][grid.cell(level.goal)]
+            way = grid.distance(grid.field(level.goal), level.start[:2])
+            assert way < MAX_WAY + 0.5
+    if family != "handmade":
+        again = level_data(generate(family, seeds[-1]))
+        assert again == level_data(levels[-1])
+        assert again not in [level_data(level) for level in levels[:-1]]
 
 
 def test_families_are_what_they_say() -> None:
@@ -181,6 +175,7 @@ def test_resolve() -> None:
     assert resolve(["maze", "train"], "train")[0] == "maze"
     for split in SPLITS:
         assert resolve(["places"], split) == PLACE_FAMILIES
+        assert resolve(["moving"], split) == MOVING_FAMILIES
     assert resolve(["train", "places"], "train") == (
         *TRAINING_FAMILIES,
         *PLACE_FAMILIES,

@@ -16,7 +16,6 @@ import pytest
 
 from ambulo.configs.errors import ActionError, AmbuloError, ConfigError
 from ambulo.configs.vr import NavigationConfig
-from ambulo.envs.vr.contract import BODY_RADIUS
 
 pytest.importorskip("pettingzoo", reason="needs ambulo[multi]")
 from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test
@@ -93,58 +92,6 @@ def test_spaces_are_those_of_the_single_environment() -> None:
     assert len({info["level"] for info in infos.values()}) == 1
 
 
-def test_a_seed_gives_one_episode_and_another_seed_another() -> None:
-    def played(seed: int) -> list[np.ndarray]:
-        env = _made(4)
-        observations, _ = env.reset(seed=seed)
-        rows = list(observations.values())
-        rng = np.random.default_rng(0)
-        while env.agents:
-            actions = {name: rng.uniform(-1, 1, 3) for name in env.agents}
-            observations, rewards, *_ = env.step(actions)
-            rows += [*observations.values(), np.array(list(rewards.values()))]
-        return rows
-
-    first, again, other = played(7), played(7), played(8)
-    assert all(np.array_equal(a, b) for a, b in zip(first, again, strict=True))
-    assert not np.array_equal(first[0], other[0])
-
-
-def test_agents_begin_two_diameters_apart() -> None:
-    env = _made(8)
-    for seed in range(15):
-        env.reset(seed=seed)
-        at = env.state().reshape(8, -1)[:, :3]
-        gaps = np.linalg.norm(at[:, None] - at[None], axis=-1) + 1e9 * np.eye(8)
-        assert gaps.min() >= 4 * BODY_RADIUS - 1e-4
-
-
-def test_rays_see_who_stands_ahead(tmp_path: Path) -> None:
-    env = _on_a_field(tmp_path, (0, 0, 0), (3, 0, 0))
-    observations, *_ = env.step({"agent_0": IDLE, "agent_1": IDLE})
-    rays = env.batch.layout.slices()["ray_sensors"]
-    assert observations["agent_0"][rays][0] == pytest.approx(3 - BODY_RADIUS)
-    _put(env, (0, 0, 0), (3, 3, 0))
-    observations, *_ = env.step({"agent_0": IDLE, "agent_1": IDLE})
-    assert observations["agent_0"][rays][0] == pytest.approx(5.0)
-
-
-def test_two_who_walk_into_each_other_stop_and_are_counted(tmp_path: Path) -> None:
-    env = _on_a_field(tmp_path, (-2, 0, 0), (2, 0, np.pi))
-    counts, paid = {name: 0 for name in env.agents}, 0.0
-    for _ in range(40):
-        _, _, _, _, infos = env.step({"agent_0": AHEAD, "agent_1": AHEAD})
-        for name, info in infos.items():
-            counts[name] += info["people_collisions"]
-            paid += info["reward/person"]
-            assert info["collisions"] == info["people_collisions"]
-        one, two = env.batch.world.state.position[:, :2]
-        assert np.hypot(*(two - one)) >= 2 * BODY_RADIUS - 1e-3
-    assert min(counts.values()) >= 1
-    assert paid < 0.0
-    assert one[0] < two[0]
-
-
 def test_who_has_finished_vanishes_and_the_others_go_on(tmp_path: Path) -> None:
     env = _on_a_field(tmp_path, (0, 0, 0), (3, 0, 0))
     env.batch.task.goal[1, :2] = (3.4, 0.0)  # within reach
@@ -196,9 +143,7 @@ def test_render_shows_the_others(gl: None) -> None:
         ({"num_agents": 0}, "num_agents = 0"),
         ({"num_agents": 2.5}, r"num_agents = 2\.5"),
         ({"num_agents": 300}, "agents = 300"),
-        ({"world": "mujoco"}, "agents = 3: they meet in world = compiled only"),
         ({"world": "godot"}, "agents = 3: they meet in world = compiled only"),
-        ({"body": "twin"}, "agents = 3: only capsules meet"),
         ({"lvel": "open"}, "did you mean 'level"),
         ({"render_mode": "human"}, "render_mode = 'human'"),
     ],

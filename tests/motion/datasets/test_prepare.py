@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ambulo.configs.errors import MotionError, MotionFileError
+from ambulo.configs.errors import MotionFileError
 from ambulo.motion.datasets import prepare
 from ambulo.motion.datasets.clips import Clip, scan_clips
 from ambulo.motion.datasets.prepare import cache_key, prepare_clip, prepare_clips
@@ -195,11 +195,6 @@ def test_a_clip_that_is_too_short(
     path = _written(tmp_path / "short.bvh", walk_motion(frames=2))
     with pytest.raises(MotionFileError, match="one frame has no velocity"):
         prepare_clip(path)
-
-
-def test_a_rate_that_is_none(data_folder: Folder, cache: Path) -> None:
-    with pytest.raises(MotionError, match="fps must be above 0"):
-        prepare_clip(data_folder("02_01.bvh") / "02_01.bvh", -1.0)
 
 
 def _written(path: Path, motion: Motion) -> Path:

@@ -240,8 +240,3 @@ def test_a_file_that_is_no_split(tmp_path: Path, content: str, rule: str) -> Non
     path.write_text(content)
     with pytest.raises(ConfigError, match=rule):
         load_split(path)
-
-
-def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="no such file"):
-        load_split(tmp_path)

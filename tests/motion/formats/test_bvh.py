@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ambulo.configs.errors import MotionError, MotionFileError, SkeletonError
 from ambulo.motion.formats.axes import Axes, likely_units, metres_per_unit
-from ambulo.motion.formats.bvh import BvhFile, BvhJoint, read_bvh, write_bvh
+from ambulo.motion.formats.bvh import BvhFile, read_bvh, write_bvh
 from ambulo.motion.formats.bvh_motion import bvh_to_motion, motion_to_bvh
 from ambulo.motion.formats.files import read_motion, units_of, write_motion
 from ambulo.motion.kinematics import joint_positions
@@ -47,15 +47,6 @@ def arm(tmp_path: Path, text: str = ARM) -> Path:
     path = tmp_path / "arm.bvh"
     path.write_bytes(text.encode())
     return path
-
-
-def test_values_of_a_small_file(tmp_path: Path) -> None:
-    bvh = read_bvh(arm(tmp_path))
-    assert [joint.name for joint in bvh.joints] == ["Base", "Elbow"]
-    assert bvh.joints[1] == BvhJoint("Elbow", 0, (0.0, 2.0, 0.0), ("Xrotation",))
-    assert bvh.tips == ((1, (0.0, 0.0, 3.0)),)
-    assert bvh.fps == 30.0
-    np.testing.assert_array_equal(bvh.values[1], [1, 2, 3, 90, 0, 0, -90])
 
 
 def test_motion_in_our_axes(tmp_path: Path) -> None:
@@ -127,14 +118,15 @@ def test_rate_from_printed_digits(tmp_path: Path, text: str, fps: float) -> None
 def test_position_channel_replaces_offset(tmp_path: Path) -> None:
     text = ARM.replace("CHANNELS 1 X", "CHANNELS 2 Zposition X")
     text = text.replace("1 2 3 0 0 0 0", "1 2 3 0 0 0 5 0").replace("-90", "6 -90")
-    motion = read_motion(arm(tmp_path, text), units=1.0)
+    motion = read_motion(arm(tmp_path, text), units=0.1)
     assert motion.joint_offsets is not None
     # OFFSET 0 2 0 in the file; its z is 5, then 6: ours x.
-    np.testing.assert_array_equal(motion.joint_offsets[:, 1], [[5, 0, 2], [6, 0, 2]])
-    np.testing.assert_allclose(joint_positions(motion)[0, 1], [8, 1, 4])
+    ours = [[0.5, 0, 0.2], [0.6, 0, 0.2]]
+    np.testing.assert_allclose(motion.joint_offsets[:, 1], ours)
+    np.testing.assert_allclose(joint_positions(motion)[0, 1], [0.8, 0.1, 0.4])
     path = tmp_path / "moved.bvh"
-    write_motion(path, motion, units=1.0)
-    again = read_motion(path, units=1.0)
+    write_motion(path, motion, units=0.1)
+    again = read_motion(path, units=0.1)
     np.testing.assert_allclose(joint_positions(again), joint_positions(motion))
     assert again.joint_offsets is not None
 
@@ -175,6 +167,24 @@ def test_file_round_trip_is_exact(
     assert again.values.tobytes() == bvh.values.tobytes()
     assert (again.joints, again.tips) == (bvh.joints, bvh.tips)
     assert again.frame_time == frame_time
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=6, max_size=6), st.integers(0, 20))
+def test_printed_numbers_are_read_exactly(
+    tmp_path_factory: pytest.TempPathFactory, values: list[float], digits: int
+) -> None:
+    """The double nearest to the text, however many digits it has."""
+    texts = [
+        f"{v:.{digits}f}" if i % 2 else f"{v:.{digits}e}" for i, v in enumerate(values)
+    ]
+    channels = "Xposition Yposition Zposition Zrotation Xrotation Yrotation"
+    path = tmp_path_factory.mktemp("numbers") / "a.bvh"
+    path.write_text(
+        f"HIERARCHY\nROOT a\n{{\nOFFSET 0 0 0\nCHANNELS 6 {channels}\n}}\n"
+        f"MOTION\nFrames: 1\nFrame Time: 1\n{' '.join(texts)}\n"
+    )
+    row = read_bvh(path).values[0]
+    assert row.tobytes() == np.array([float(t) for t in texts]).tobytes()
 
 
 def test_written_angles_do_not_jump(walk_motion: Walk) -> None:

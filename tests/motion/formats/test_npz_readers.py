@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import io
 import struct
@@ -15,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from fixtures.equal import assert_same_bits
+from fixtures.gait_data import raw_shard, refined_shard
 from fixtures.motion import make_walk
 from fixtures.poses import make_poses
 from fixtures.trackers import sequences
@@ -35,8 +36,6 @@ from ambulo.ik.data.pose_data import load_poses, save_poses
 from ambulo.ik.data.sequences import load_sequences, save_sequences
 from ambulo.motion.formats.npz import read_npz, write_npz
 from ambulo.motion.gaits.shards import (
-    RawShard,
-    RefinedShard,
     read_head,
     read_raw,
     read_refined,
@@ -44,8 +43,6 @@ from ambulo.motion.gaits.shards import (
     write_refined,
 )
 from ambulo.motion.motion import Motion
-
-NAMES = ("stride", "cadence")
 
 
 def motion() -> Motion:
@@ -56,28 +53,6 @@ def motion() -> Motion:
     offsets = rng.normal(size=(5, len(walk.skeleton), 3))
     skeleton = walk.skeleton.replace(axes=axes)
     return walk.replace(skeleton=skeleton, joint_offsets=offsets, name="шаг 1")
-
-
-def raw_shard() -> RawShard:
-    rng = np.random.default_rng(1)
-    motions = rng.normal(size=(7, 57))
-    motions[:, -1] = np.linspace(0.0, 0.9, 7)
-    source = {"character": "human23", "rate": 25.0}
-    return RawShard(np.array([3, 4]), rng.normal(size=(2, 2)), motions, NAMES, source)
-
-
-def refined_shard() -> RefinedShard:
-    rng = np.random.default_rng(2)
-    return RefinedShard(
-        params=rng.normal(size=(3, 2)),
-        motions=rng.normal(size=(3, 60, 101)).astype(np.float32),
-        names=NAMES,
-        fps=np.full(3, 27.5),
-        subject=np.array([f"s{k % 2}" for k in range(3)]),
-        clip=np.array([f"clip {k}" for k in range(3)]),
-        origin=np.array(["captured"] * 3),
-        source={"note": "é"},
-    )
 
 
 def reference(*, periodic: bool) -> Reference:
@@ -152,31 +127,13 @@ def refused(path: Path, form: Format) -> str:
     return message
 
 
-def same(one: Any, other: Any) -> None:
-    """Whether both hold the same, to the last bit."""
-    if dataclasses.is_dataclass(one):
-        assert type(one) is type(other)
-        for field in dataclasses.fields(one):
-            if field.compare or isinstance(getattr(one, field.name), np.ndarray):
-                same(getattr(one, field.name), getattr(other, field.name))
-    elif isinstance(one, np.ndarray):
-        assert one.dtype == other.dtype
-        np.testing.assert_array_equal(one, other)
-    elif isinstance(one, tuple):
-        assert len(one) == len(other)
-        for a, b in zip(one, other, strict=True):
-            same(a, b)
-    else:
-        assert one == other
-
-
 @pytest.mark.parametrize("kind", [kind for kind in FORMATS if kind != "head"])
 def test_what_is_written_is_read_and_written_alike(kind: str, tmp_path: Path) -> None:
     form, path = FORMATS[kind], tmp_path / "a.npz"
     given = form.make()
     form.write(path, given)
     again = form.read(path)
-    same(given, again)
+    assert_same_bits(given, again)
     first = path.read_bytes()
     form.write(path, again)
     assert path.read_bytes() == first

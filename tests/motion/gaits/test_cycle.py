@@ -35,11 +35,6 @@ def then_still(walk: Motion, frames: int) -> Motion:
     )
 
 
-def test_a_walk_moves(walk_motion: Walk) -> None:
-    walk = walk_motion(240)
-    check_cycle(walk, find_cycle(walk))
-
-
 def test_a_pause_is_no_cycle_of_a_walk(walk_motion: Walk) -> None:
     clip = then_still(walk_motion(240), 120)
     frames = find_cycle(clip)

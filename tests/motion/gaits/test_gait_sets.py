@@ -190,16 +190,6 @@ def test_parameters_and_motions_stay_together(data: Path) -> None:
     np.testing.assert_allclose(held.motions[:, 5, 8], 0.9 * values[:, 2], rtol=1e-5)
 
 
-def test_bad_files_are_passed_over_or_refused(data: Path) -> None:
-    paths = find_shards(data)
-    paths[1].write_bytes(paths[1].read_bytes()[:-100])
-    found = open_data([str(data)], CONFIG, 0, None)
-    assert len(found.heads) == len(paths) - 1
-    assert paths[1].name in str(found.errors[0])
-    with pytest.raises(GaitDataError, match=paths[1].name):
-        open_data([str(data)], CONFIG.replace(strict=True), 0, None)
-
-
 def test_other_parameters_are_told_apart(data: Path) -> None:
     with pytest.raises(GaitDataError, match="none of 4 files is usable"):
         open_data([str(data)], CONFIG, 0, gait_space("myolegs"))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from fixtures.gait_data import NAMES, raw_shard, refined_shard
 
 from ambulo.configs.errors import GaitDataError
 from ambulo.motion.gaits.shards import (
     RawShard,
-    RefinedShard,
     find_shards,
     read_head,
     read_refined,
@@ -18,30 +18,6 @@ from ambulo.motion.gaits.shards import (
     usable,
     write_refined,
 )
-
-NAMES = ("stride", "cadence")
-
-
-def raw_shard() -> RawShard:
-    rng = np.random.default_rng(1)
-    motions = rng.normal(size=(7, 57))
-    motions[:, -1] = np.linspace(0.0, 0.9, 7)
-    source = {"character": "human23", "rate": 25.0}
-    return RawShard(np.array([3, 4]), rng.normal(size=(2, 2)), motions, NAMES, source)
-
-
-def refined_shard(count: int = 5) -> RefinedShard:
-    rng = np.random.default_rng(2)
-    return RefinedShard(
-        params=rng.normal(size=(count, 2)),
-        motions=rng.normal(size=(count, 60, 101)).astype(np.float32),
-        names=NAMES,
-        fps=np.full(count, 27.5),
-        subject=np.array([f"s{k % 2}" for k in range(count)]),
-        clip=np.array([f"clip {k}" for k in range(count)]),
-        origin=np.array(["captured"] * count),
-        source={"note": "é"},
-    )
 
 
 def test_episodes_of_a_raw_shard() -> None:
@@ -77,6 +53,8 @@ def test_wrong_raw_numbers() -> None:
         RawShard(good.lengths, good.params, bad, NAMES)
     with pytest.raises(GaitDataError, match=r"expected shape \(8, 57\)"):
         RawShard(np.array([4, 4]), good.params, good.motions, NAMES)
+    with pytest.raises(GaitDataError, match="params: a number is not finite"):
+        RawShard(good.lengths, good.params * np.nan, good.motions, NAMES)
     with pytest.raises(GaitDataError, match="one name"):
         RawShard(good.lengths, good.params, good.motions, ("a", "a"))
 

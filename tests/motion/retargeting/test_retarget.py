@@ -215,14 +215,6 @@ def test_hands_that_reach_the_ground_do_not_sink_into_it(walk_motion: Walk) -> N
         assert low < points[:, hands, 2].min() < high
 
 
-def test_residuals_are_those_of_the_result(walk_motion: Walk) -> None:
-    result = retarget(walk_motion(30), load_skeleton("human23"), refine=False)
-    assert result.residuals_cm.keys() == result.residuals_95_cm.keys()
-    assert result.residuals_cm["left_thigh"] == pytest.approx(0.0, abs=1e-9)
-    for role, mean in result.residuals_cm.items():
-        assert 0.0 <= mean <= 1.2 * result.residuals_95_cm[role] + 1e-9
-
-
 def test_a_skeleton_without_roles_is_refused(walk_motion: Walk) -> None:
     stick = Skeleton("stick", ("a", "b"), (-1, 0), np.array([[0, 0, 1], [0, 0, 1.0]]))
     with pytest.raises(MotionError, match="stick: retargeting needs joints for hips"):

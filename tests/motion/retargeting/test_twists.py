@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ambulo.motion.euler import axis_quat
+from ambulo.motion.formats.files import read_motion
 from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
 from ambulo.motion.retargeting.retarget import retarget
 from ambulo.motion.retargeting.twists import _outside, untwisted
-from ambulo.motion.rotations import (
-    quat_angle,
-    quat_conjugate,
-    quat_multiply,
-)
+from ambulo.motion.rotations import quat_angle, quat_conjugate, quat_multiply
 from ambulo.motion.skeleton import Skeleton
 from ambulo.motion.skeletons import load_skeleton
 
@@ -136,3 +134,50 @@ def test_how_far_outside_counts_round_the_circle_and_in_the_mirror() -> None:
     np.testing.assert_allclose(left, [0.0, 40.0, 119.0, 121.0, 60.0], atol=1e-9)
     right = np.rad2deg(_outside(-angles, span, mirrored=True))
     np.testing.assert_allclose(right, left, atol=1e-9)
+
+
+MORE = 7.0
+"""A joint may turn by this more than in the source from one frame to the next, [deg]."""
+
+
+def steps(motion: Motion) -> np.ndarray:
+    """How far joints turn from frame to frame, world and local, (2, T - 1, J), [deg]."""
+    both = np.stack([placed(motion)[1], motion.rotations])
+    return np.rad2deg(quat_angle(both[:, :-1], both[:, 1:]))
+
+
+def added(motion: Motion) -> float:
+    """By how much the largest step of any joint grew over the source's, [deg]."""
+    return float((steps(untwisted(motion)) - steps(motion)).max())
+
+
+@pytest.mark.parametrize(
+    "subject", ["01", "02", "03", "05", "07", "11", "12", "13", "55"]
+)
+def test_no_flip_is_added_to_a_real_clip(cmu: Path, subject: str) -> None:
+    for clip in sorted((cmu / "asfamc" / subject).glob("*.amc")):
+        motion = read_motion(clip)
+        assert added(motion) < MORE, clip.name
+
+
+SLOWLY = np.clip((np.arange(240) - 60) / 120, 0.0, 1.0)
+BACK = np.where(np.arange(240) < 60, 0.0, 1.0 - SLOWLY)
+"""Of a turn: made over a second and left there; there at once, and slowly back."""
+
+
+@pytest.mark.parametrize(
+    ("name", "reach", "part"),
+    [(n, r, SLOWLY) for n in ("lfoot", "rhand") for r in (100.0, 180.0, 260.0)]
+    + [("lfoot", 180.0, BACK)],
+)
+def test_a_limb_that_turns_slowly_too_far_jumps_no_more_than_before(
+    walk_motion: Walk, name: str, reach: float, part: np.ndarray
+) -> None:
+    walk = walk_motion(240)
+    joint = walk.skeleton.index(name)
+    half = 0.5 * np.deg2rad(reach) * part
+    turn = np.cos(half)[:, None] * [1.0, 0.0, 0.0, 0.0]
+    turn[:, 1:] = np.sin(half)[:, None] * bone_of(walk.skeleton, joint)
+    rotations = walk.rotations.copy()
+    rotations[:, joint] = quat_multiply(rotations[:, joint], turn)
+    assert added(walk.replace(rotations=rotations)) < MORE

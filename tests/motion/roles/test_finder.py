@@ -11,6 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from ambulo.configs.errors import SkeletonError
 from ambulo.motion.roles.finder import RoleMap, find_roles
+from ambulo.motion.roles.names import name_vote
 from ambulo.motion.roles.tree import RoleTree
 
 HIDDEN_MISSES = {"biped with a triangle": {"hips", "spine"}}
@@ -62,6 +63,14 @@ def test_written_rigs_have_their_roles(number: int, name: str) -> None:
     assert named.up is not None
     assert named.up @ rig.up > 0.95
     assert not faces_wrong(rig, hidden)
+
+
+@pytest.mark.parametrize(
+    "name", ["mixamorig:LeftUpLeg", "thigh.L", "Bip01 L Thigh", "lfemur", "左足"]
+)
+def test_a_name_says_side_and_role(name: str) -> None:
+    said = name_vote(name)
+    assert (said.side, said.for_role("thigh")) == ("left", 1.0)
 
 
 @pytest.mark.integration

@@ -14,9 +14,7 @@ from ambulo.envs.reference.clips.clip_library import (
     clip_library,
     named_clips,
 )
-from ambulo.envs.reference.reference import (
-    load_reference,
-)
+from ambulo.envs.reference.reference import load_reference
 
 
 def test_every_knot_is_that_of_its_row(character: Character) -> None:

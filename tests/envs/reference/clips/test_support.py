@@ -8,11 +8,15 @@ import numpy as np
 import pytest
 
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.clips.raw_clip import RawClip, raw_clip
-from ambulo.envs.reference.clips.support import MissingSupport, missing_support
+from ambulo.envs.reference.clips.raw_clip import MAX_SECONDS, RawClip, raw_clip
+from ambulo.envs.reference.clips.support import (
+    MissingSupport,
+    missing_support,
+    too_fast,
+)
 from ambulo.motion.gaits.plain_walk import plain_walk
 from ambulo.motion.motion import Motion
-from ambulo.motion.operations import resample
+from ambulo.motion.operations import at_speed, resample
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply
 
 FPS = 60.0
@@ -101,3 +105,25 @@ def test_short_peaks_do_not_count(character: Character, still: Motion) -> None:
     assert missing_support(lifted(slice(100, 107), 2.0), FPS) == ()  # a landing
     (need,) = missing_support(lifted(slice(100, 200), 0.6), FPS)
     assert need.upwards > 0.35
+
+
+def test_a_walk_at_three_times_its_speed_is_doubted(character: Character) -> None:
+    walk = resample(plain_walk(character.skeleton).motion(4), 60.0)
+    assert too_fast(walk, character) is None
+    doubt = too_fast(at_speed(walk, 3.0), character)
+    assert doubt is not None
+    assert "--speed" in doubt
+
+
+@pytest.mark.integration
+def test_what_stands_on_nothing_does_so_at_any_speed(
+    character: Character, still: Motion
+) -> None:
+    part = np.clip(still.times - 1.0, 0.0, 1.0)
+    path = np.outer(part * part * (3.0 - 2.0 * part), [0.0, 0.0, 0.6])
+    ladder = still.replace(root_positions=still.root_positions + path)
+    assert too_fast(ladder, character) is None
+    long = at_speed(
+        ladder, still.duration / (0.75 * MAX_SECONDS)
+    )  # twice it is too long
+    assert too_fast(long, character) is None

@@ -16,6 +16,8 @@ from ambulo.envs.locomotion.mirroring import mirror_of_observations
 from ambulo.envs.locomotion.observation import AHEAD, TRACKER_AGES
 from ambulo.envs.reference.reference import Reference
 from ambulo.envs.tasks.track_body.batch import TrackBodyBatch
+from ambulo.envs.tasks.track_body.walker import WalkingBodyBatch
+from tests.envs.tasks.track_body.test_walker import make as walking
 
 QUIET = {
     "legs": "poses",
@@ -51,27 +53,29 @@ def test_a_body_begins_in_the_pose_that_the_tracker_makes(character: Character) 
     assert 0.0 < batch.captured_distance[0] < 0.3
 
 
-def test_poses_and_trackers_of_the_past_do_not_depend_on_the_future(
-    character: Character,
+@pytest.mark.parametrize("legs", ["poses", "walk"])
+def test_what_is_seen_does_not_depend_on_the_future(
+    character: Character, legs: str
 ) -> None:
     """A clip that ends differently is seen alike until its samples arrive."""
     reference = swaying_reference(character)
-    gait = reference.gaits[0]
+    gait = replace(reference.gaits[0], captured=None)
     changed = gait.table.qpos.copy()
     at = 5 * 24
     changed[at + 1 :, :2] += np.linspace(0.0, 0.5, len(changed) - at - 1)[:, None]
-    table = replace(gait.table, qpos=changed)
-    other = replace(gait, table=table, captured=None)
-    one = replace(gait, captured=None)
+    other = replace(gait, table=replace(gait.table, qpos=changed))
     seen = []
-    for clip in (one, other):
+    for clip in (gait, other):
         clips = replace(reference, gaits=(clip,))
-        batch = make(character, reference=clips, pose_delay=0, foresight=0.2)
+        batch: TrackBodyBatch | WalkingBodyBatch
+        if legs == "poses":
+            batch = make(character, 2, clips, pose_delay=0, foresight=0.2)
+        else:
+            batch = walking(character, clips)
         warm = len(gait.table.qpos) // 5 - int(batch.library.knots[0])
-        last = 24 - max(warm - 1, 0) - 1  # the newest sample is one step ahead
         rows = [batch.obs.copy()]
-        for _ in range(last - 1):
-            batch.step(np.zeros((1, batch.action_size)))
+        for _ in range(24 - max(warm - 1, 0) - 2):  # the newest is one step ahead
+            batch.step(np.zeros((2, batch.action_size)))
             rows.append(batch.obs.copy())
         assert len(rows) > 4
         seen.append(np.concatenate(rows))

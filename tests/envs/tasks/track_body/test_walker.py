@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import mujoco
@@ -52,26 +51,6 @@ def test_a_standing_body_stays_up_and_its_hands_are_where_the_trackers_are(
     apart = batch.captured_distances()[:, np.array(TRACKED)[[LEFT_HAND, RIGHT_HAND]]]
     assert apart.max() < 0.15
     assert batch.episode_info()["captured_distance"].max() < 0.3
-
-
-def test_the_observation_does_not_depend_on_the_future(character: Character) -> None:
-    reference = swaying_reference(character)
-    gait = replace(reference.gaits[0], captured=None)
-    changed = gait.table.qpos.copy()
-    at = 5 * 24
-    changed[at + 1 :, :2] += np.linspace(0.0, 0.5, len(changed) - at - 1)[:, None]
-    other = replace(gait, table=replace(gait.table, qpos=changed))
-    seen = []
-    for clip in (gait, other):
-        batch = make(character, replace(reference, gaits=(clip,)))
-        warm = len(gait.table.qpos) // 5 - int(batch.library.knots[0])
-        rows = [batch.obs.copy()]
-        for _ in range(24 - max(warm - 1, 0) - 2):
-            still(batch, 1)
-            rows.append(batch.obs.copy())
-        assert len(rows) > 4
-        seen.append(np.concatenate(rows))
-    np.testing.assert_array_equal(seen[0], seen[1])
 
 
 def test_a_body_that_is_too_far_from_the_trackers_ends_its_episode(

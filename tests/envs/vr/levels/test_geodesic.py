@@ -1,19 +1,18 @@
 from __future__ import annotations
 
-import heapq
 import math
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import dijkstra
 
 from ambulo.envs.vr.families import generate
-from ambulo.envs.vr.levels.geodesic import field_resolution, path_length
+from ambulo.envs.vr.levels.geodesic import field_resolution, path_length, tour_length
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.task.fields import DistanceFields
-
-KNIGHT = math.sqrt(5)
 
 
 def _level(**parts: object) -> Level:
@@ -27,37 +26,28 @@ def centres(grid: LayeredGrid) -> np.ndarray:
 
 
 def _plain_dijkstra(grid: LayeredGrid, goal: tuple[int, int]) -> np.ndarray:
-    """The same 16 moves with a heap, from the goal's cell only."""
-    dist = np.full((grid.ny, grid.nx), np.inf)
-    dist[goal] = 0.0
-    heap = [(0.0, goal)]
-
-    def free(j: int, i: int) -> bool:
-        return 0 <= j < grid.ny and 0 <= i < grid.nx and bool(grid.free[0, j, i])
-
-    while heap:
-        d, (j, i) = heapq.heappop(heap)
-        if d > dist[j, i]:
+    """Lengths of the same 16 moves by SciPy, from the goal's cell only."""
+    free = np.pad(grid.free[0], 2)
+    cells = np.arange(free.size).reshape(free.shape)
+    starts, ends, lengths = [], [], []
+    for dy, dx in product(range(-2, 3), repeat=2):
+        sy, sx = int(np.sign(dy)), int(np.sign(dx))
+        between = {
+            (0, 1): [], (1, 0): [], (1, 1): [(0, sx), (sy, 0)],
+            (1, 2): [(0, sx), (sy, sx)], (2, 1): [(sy, 0), (sy, sx)],
+        }.get((abs(dy), abs(dx)))  # fmt: skip
+        if between is None:
             continue
-        for dy in range(-2, 3):
-            for dx in range(-2, 3):
-                ax, ay = abs(dx), abs(dy)
-                sx, sy = int(np.sign(dx)), int(np.sign(dy))
-                between = {
-                    (0, 1): [],
-                    (1, 0): [],
-                    (1, 1): [(0, sx), (sy, 0)],
-                    (2, 1): [(0, sx), (sy, sx)],
-                    (1, 2): [(sy, 0), (sy, sx)],
-                }.get((ax, ay))
-                if between is None or not free(j + dy, i + dx):
-                    continue
-                if all(free(j + b, i + a) for b, a in between):
-                    new = d + math.hypot(dx, dy)
-                    if new < dist[j + dy, i + dx]:
-                        dist[j + dy, i + dx] = new
-                        heapq.heappush(heap, (new, (j + dy, i + dx)))
-    return dist * grid.resolution
+        ok = free.copy()
+        for step in [(dy, dx), *between]:
+            ok &= np.roll(free, (-step[0], -step[1]), (0, 1))
+        starts.append(cells[ok])
+        ends.append(np.roll(cells, (-dy, -dx), (0, 1))[ok])
+        lengths.append(np.full(ok.sum(), math.hypot(dx, dy)))
+    edges = np.concatenate(lengths), (np.concatenate(starts), np.concatenate(ends))
+    graph = csr_array(edges, shape=(free.size, free.size))
+    far = dijkstra(graph, indices=cells[goal[0] + 2, goal[1] + 2])
+    return far.reshape(free.shape)[2:-2, 2:-2] * grid.resolution
 
 
 def test_open_field_is_almost_euclidean() -> None:
@@ -226,8 +216,35 @@ def test_narrow_doors_need_fine_cells() -> None:
     assert field_resolution(_level(boxes=walls, **pose)) == 0.0
 
 
-def test_large_floors_are_quick() -> None:
-    level = Level(name="big", bounds=np.array([0.0, 0.0, 300.0, 300.0]))
-    grid = LayeredGrid.of(level)
-    longest = grid.field((1, 1))[grid.free].max()
-    assert 0.9 < longest / math.hypot(300, 300) < 1.03
+BOUNDS = np.array([-10.0, -10.0, 10.0, 10.0])
+FLOOR = Level("floor", BOUNDS)
+
+
+def test_one_stop_is_the_way_there() -> None:
+    level = Level("wall", BOUNDS, boxes=np.array([[0, 0, 1.0, 0.1, 5, 1, 0.0]]))
+    start, goal = np.array([-4.0, 1.0]), np.array([4.0, -1.0])
+    length = tour_length(level, start, goal[None], 1.0)
+    assert length == path_length(level, start, goal)
+    assert length > 10.0
+
+
+@pytest.mark.parametrize(
+    ("stops", "expected"),
+    [
+        ([[0, 0], [6, 0]], 11.0),  # straight through the first disc
+        ([[0, 0], [-5, 0]], 8.0),  # turns back at the edge of the disc
+        ([[0, 1], [6, 0]], 11.0),  # the way touches the disc on the left anyhow
+        ([[0, 0], [0, 5]], 8.70),  # around a corner, cut by the disc
+        ([[0, 0], [5, 0], [0, 0]], 13.0),  # to the far one and back
+    ],
+)
+def test_a_tour_comes_near_each_stop_and_ends_in_the_last(stops, expected) -> None:
+    start = np.array([-5.0, 0.0])
+    length = tour_length(FLOOR, start, np.array(stops, np.float64), 1.0)
+    assert length == pytest.approx(expected, abs=0.12)
+
+
+def test_a_stop_that_cannot_be_reached_is_endlessly_far() -> None:
+    level = Level("wall", BOUNDS, boxes=np.array([[0, 0, 1.0, 0.1, 10, 1, 0.0]]))
+    stops = np.array([[5.0, 0], [-5.0, 0]])
+    assert np.isinf(tour_length(level, np.array([-4.0, 0]), stops, 1.0))

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import time
@@ -12,8 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from fixtures.equal import assert_same_bits
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.families import ALL_FAMILIES, generate
@@ -74,32 +72,6 @@ def test_a_good_level() -> None:
     assert level.goal_distance is None
 
 
-def test_only_name_and_bounds_are_needed() -> None:
-    level = parse_level({"name": "a", "bounds": [0, 0, 12, 12]}, "x.json")
-    assert level.start is None
-    assert level.goal is None
-    assert level.boxes.shape == (0, 7)
-    assert level.holes.shape == (0, 4)
-
-
-def assert_equal(one: Any, other: Any, key: str) -> None:
-    """Every number has the same bits."""
-    assert type(one) is type(other), key
-    if isinstance(one, np.ndarray):
-        assert (one.dtype, one.shape) == (other.dtype, other.shape), key
-        assert one.tobytes() == other.tobytes(), key
-    elif dataclasses.is_dataclass(one):
-        for field in dataclasses.fields(one):
-            ours, theirs = getattr(one, field.name), getattr(other, field.name)
-            assert_equal(ours, theirs, f"{key}.{field.name}")
-    elif isinstance(one, tuple):
-        assert len(one) == len(other), key
-        for k, (ours, theirs) in enumerate(zip(one, other, strict=True)):
-            assert_equal(ours, theirs, f"{key}[{k}]")
-    else:
-        assert one == other, key
-
-
 @cache
 def level_of(name: str) -> Level:
     if name.startswith("sample"):
@@ -119,7 +91,7 @@ def test_levels_are_read_as_they_were_written(tmp_path: Path, name: str) -> None
     level = level_of(name)
     save_level(level, tmp_path / "a.json")
     (loaded,) = load_levels(tmp_path / "a.json", solvable=False)
-    assert_equal(loaded, level, name)
+    assert_same_bits(loaded, level)
     assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
 
 
@@ -197,17 +169,9 @@ def test_missing_file(tmp_path: Path) -> None:
         ("holes.0", [8, 4, 9, 0], "holes[0]: need x0 < x1"),
         ("holes.0", "hole", 'holes[0] = "hole": expected a list'),
         ("boxes.0", 1, "boxes[0] = 1: expected {"),
-        (
-            "boxes.0.half_size",
-            [1, 0, 1],
-            "boxes[0].half_size[1] = 0: must be g",
-        ),
+        ("boxes.0.half_size", [1, 0, 1], "boxes[0].half_size[1] = 0: must be g"),
         ("boxes.0.half_size", [1, 1], "boxes[0].half_size = [1, 1]: list should"),
-        (
-            "boxes.0.center",
-            None,
-            "boxes[0].center = null: expected a list",
-        ),
+        ("boxes.0.center", None, "boxes[0].center = null: expected a list"),
         ("boxes.0.yaw", float("nan"), "boxes[0].yaw = NaN: must be a f"),
         ("boxes.0.size", 1, "unknown key 'boxes[0].size' (did you mean"),
         ("cylinders.0.radius", -1, "cylinders[0].radius = -1: must be gr"),
@@ -304,11 +268,7 @@ def test_places_that_are_sealed_off_are_refused(
     "places",
     [
         {"starts": [{"position": [2, 3]}], "goals": [[8, 3]]},
-        {
-            "start": {"position": [2, 2]},
-            "goal": [2, 5],
-            "waypoints": [[2, 3], [8, 3]],
-        },
+        {"start": {"position": [2, 2]}, "goal": [2, 5], "waypoints": [[2, 3], [8, 3]]},
     ],
 )
 def test_places_behind_a_door_of_the_finest_cells_are_played(
@@ -464,70 +424,6 @@ def test_saving_is_whole_or_nothing(
     with pytest.raises(LevelError, match="No space left"):
         save_level(level, tmp_path / "a.json")
     assert list(tmp_path.iterdir()) == []
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
-    lambda inner: (
-        st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner)
-    ),
-    max_leaves=12,
-)
-NUMBER = st.floats(-30, 30) | st.integers(-30, 30) | JSON
-
-
-def _numbers(count: int) -> st.SearchStrategy[list[object]]:
-    return st.lists(NUMBER, min_size=count, max_size=count)
-
-
-NEARLY = st.fixed_dictionaries(
-    {"name": st.just("a") | JSON, "bounds": st.just([-9, -9, 9, 9]) | _numbers(4)},
-    optional={
-        "holes": st.lists(_numbers(4), max_size=2) | JSON,
-        "boxes": st.lists(
-            st.fixed_dictionaries(
-                {"center": _numbers(3), "half_size": _numbers(3)},
-                optional={"yaw": NUMBER},
-            ),
-            max_size=2,
-        ),
-        "cylinders": st.lists(
-            st.fixed_dictionaries(
-                {"center": _numbers(2), "radius": NUMBER, "height": NUMBER}
-            ),
-            max_size=2,
-        ),
-        "start": st.fixed_dictionaries({"position": _numbers(2), "yaw": NUMBER}),
-        "goal": _numbers(2),
-        "goal_distance": _numbers(2),
-        "family": JSON,
-    },
-)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(JSON | NEARLY)
-def test_junk_is_refused_in_one_line(data: object) -> None:
-    try:
-        level = parse_level(data, "x.json")
-    except LevelError as error:
-        message = str(error)
-        assert message.startswith("x.json: ")
-        assert len(message.splitlines()) == 1
-        assert len(message) < 600
-    else:
-        assert isinstance(level, Level)
-
-
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
-@given(text=st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
-def test_junk_files_are_refused(
-    tmp_path_factory: pytest.TempPathFactory, text: bytes
-) -> None:
-    file = tmp_path_factory.mktemp("junk") / "a.json"
-    file.write_bytes(text)
-    with pytest.raises(LevelError):
-        load_levels(file)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

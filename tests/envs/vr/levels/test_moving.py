@@ -101,10 +101,7 @@ def test_what_moves_is_read_and_written() -> None:
         ),
         ({"people": {"walkers": [{"speed": 1}]}}, "people.walkers[0].route: field req"),
         ({"movers": [{**DOOR, "open": 0}]}, "movers[0].open: must not be 0"),
-        (
-            {"movers": [{**DOOR, "width": -1}]},
-            "movers[0].width = -1: must be g",
-        ),
+        ({"movers": [{**DOOR, "width": -1}]}, "movers[0].width = -1: must be g"),
         ({"movers": [{**CART, "half_size": [1, 0, 1]}]}, "movers[0].half_size[1] = 0"),
         ({"people": {"count": 1.5}}, "people.count = 1.5: must be a multiple"),
         ({"people": {"count": 1e5}}, "people.count = 100000.0: must"),

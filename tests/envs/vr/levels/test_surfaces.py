@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.levels.layers import CLEARANCE, LayeredGrid
-from ambulo.envs.vr.levels.level_io import level_data, parse_level
+from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.levels.solids import Solids, closed_faces
 from ambulo.envs.vr.levels.surfaces import ramp_corners
 
@@ -27,14 +27,6 @@ STOREYS: dict[str, Any] = {
     "start": {"position": [0, 0], "yaw": 0.0},
     "goal": [8, 0, 2],
 }
-
-
-def test_a_file_is_written_as_it_was_read() -> None:
-    level = parse_level(STOREYS, "x")
-    again = parse_level(level_data(level), "x")
-    assert level_data(again) == level_data(level)
-    assert level.goal_height == 2.0
-    assert level.cylinders.tolist() == [[8, 1.5, 0.2, 1, 2]]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.contract import WorldSpec
 from ambulo.envs.vr.families import FAMILIES
 from ambulo.envs.vr.families.level_sets import split_level
+from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.navigator.steering import WALK
 from ambulo.envs.vr.planners.planners import PLANNERS, make_planner
 from ambulo.envs.vr.planners.senses import senses, uniform
@@ -85,6 +86,27 @@ def test_oracle_goes_faster_only_where_time_is_short():
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("family", ["lifts", "doors"])
+def test_oracle_waits_for_lifts_and_doors(family):
+    config = CONFIG.override("environment", max_episode_steps=700)
+    success, _, _ = play("oracle", levels_of(family, count=6), config)
+    assert success.all()
+
+
+@pytest.mark.parametrize("kind", ["platform", "lift"])
+def test_nobody_waits_for_what_is_overhead(kind):
+    stops = [[0, 0, 0, 4, 0], [1, 0, 0, 4, 0], [3, 0, 0, 5, 0], [4, 0, 0, 5, 0]]
+    data = {
+        "name": "hall", "bounds": [-6, -6, 6, 6], "heights": True,
+        "movers": [{"kind": kind, "half_size": [1, 1, 0.1], "path": stops}],
+        "start": {"position": [-5, 0, 0], "yaw": 0}, "goal": [5, 0, 0],
+    }  # fmt: skip
+    config = CONFIG.override("environment", max_episode_steps=100)
+    success, _, _ = play("oracle", [parse_level(data, "x")], config)
+    assert success.all()
+
+
+@pytest.mark.integration
 def test_planners_that_look_ahead_keep_a_late_body_off_walls():
     levels = [split_level("slalom", "validation", i) for i in range(4)]
     success, _, bumps = play("oracle", levels, WALKER)
@@ -146,7 +168,7 @@ def test_planners_stop_where_bodies_with_legs_reach_at_any_height(name):
     config = WALKER.override(
         "environment", tasks=("reach",), reach_height=(0.4, 1.7), reach_radius=0.1
     )
-    success, _, _ = play(name, levels_of("open", "rooms", count=4), config)
+    success, _, _ = play(name, levels_of("open", "rooms"), config)
     assert success.all()
 
 

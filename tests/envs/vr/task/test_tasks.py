@@ -14,6 +14,7 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import parse_level
 from ambulo.envs.vr.task.bank import LevelBank, Start
 from ambulo.envs.vr.task.batch import NavigationBatch
+from ambulo.envs.vr.task.build import make_batch
 from ambulo.envs.vr.task.tasks import (
     FOLLOW,
     FOLLOW_HOLD,
@@ -27,24 +28,31 @@ from tests.envs.vr.levels.test_moving import TWO_FLOORS
 from tests.envs.vr.levels.test_surfaces import STOREYS
 
 IDLE = np.zeros((1, 3))
+FLOOR = np.array([-10.0, -10, 10, 10])
 
 
-def one_env(
-    task: str, pose: tuple[float, float, float], **settings: object
+def batch_in(
+    level: Level, pose: tuple[float, ...], goal: int = 0, **environment: object
 ) -> NavigationBatch:
-    """A player on an empty floor with the goal at (5, 0)."""
-    config = NavigationConfig().override("environment", tasks=(task,), **settings)
-    level = Level(
-        "empty",
-        np.array([-10.0, -10, 10, 10]),
-        start=np.array(pose),
-        goal=np.array([5.0, 0]),
-    )
+    """A player at a pose of a level, on the way to one of its goals."""
+    config = NavigationConfig().override("environment", **environment)
     bank = LevelBank([level], np.random.default_rng(3))
     world = CompiledWorld(1, WorldSpec.from_config(config))
     batch = NavigationBatch(config, bank, world, num_envs=1)
-    batch.reset(np.zeros(1, np.int64), [Start(0, 0, np.array(pose))])
+    batch.reset(np.zeros(1, np.int64), [Start(0, goal, np.array(pose, np.float64))])
     return batch
+
+
+def one_env(task: str, pose: tuple[float, ...], **settings: object) -> NavigationBatch:
+    """A player on an empty floor with the goal at (5, 0)."""
+    level = Level("empty", FLOOR, start=np.array(pose), goal=np.array([5.0, 0]))
+    return batch_in(level, pose, tasks=(task,), **settings)
+
+
+def pit(goal: list[float]) -> Level:
+    """A floor with a large hole ahead."""
+    hole = np.array([[2.0, -9, 9, 9]])
+    return Level("pit", FLOOR, holes=hole, goal=np.array(goal))
 
 
 def test_navigate_ends_within_the_radius() -> None:
@@ -116,13 +124,9 @@ def test_patrol_pays_its_goals_in_shares() -> None:
 
 
 def test_patrol_goes_by_the_waypoints_of_its_level() -> None:
-    config = NavigationConfig().override("environment", tasks=("patrol",))
     points = np.array([[3.0, 0, 0], [3, 3, 0], [-3, 3, 0], [-3, -3, 0]])
-    level = Level("tour", np.array([-10.0, -10, 10, 10]), waypoints=points)
-    bank = LevelBank([level], np.random.default_rng(3))
-    world = CompiledWorld(1, WorldSpec.from_config(config))
-    batch = NavigationBatch(config, bank, world, num_envs=1)
-    batch.reset(np.zeros(1, np.int64), [Start(0, 1, np.array([0.0, 0, 0]))])
+    level = Level("tour", FLOOR, waypoints=points)
+    batch = batch_in(level, (0.0, 0, 0), 1, tasks=("patrol",))
     way = 3.0 + 3.0 + 6.0 + 6.0 - 3 * 2.0
     assert batch.episode.start_distance[0] == pytest.approx(way, rel=0.05)
     visited = []
@@ -149,16 +153,7 @@ def test_the_way_of_a_patrol_is_that_to_all_of_its_goals() -> None:
 
 def test_falling_past_the_goal_is_no_success() -> None:
     """Below the floor nothing is reached, and the fall is no progress."""
-    config = NavigationConfig()
-    level = Level(
-        "pit", np.array([-10.0, -10, 10, 10]), holes=np.array([[2.0, -9, 9, 9]]),
-        start=np.array([1.0, 0, 0]), goal=np.array([9.5, 0.0]),
-    )  # fmt: skip
-    bank = LevelBank([level], np.random.default_rng(3))
-    batch = NavigationBatch(
-        config, bank, CompiledWorld(1, WorldSpec.from_config(config)), num_envs=1
-    )
-    batch.reset(np.zeros(1, np.int64), [Start(0, 0, level.start)])
+    batch = batch_in(pit([9.5, 0.0]), (1.0, 0, 0))
     progress = 0.0
     for _ in range(40):
         _, _, terminated, _, info = batch.step(np.array([[0.0, 1.0, 0.0]]))
@@ -177,8 +172,6 @@ def test_task_id_is_appended_when_there_are_several() -> None:
         "environment", tasks=("navigate", "reach", "patrol"), levels=("open",),
         levels_per_family=1,
     )  # fmt: skip
-    from ambulo.envs.vr.task.build import make_batch
-
     batch = make_batch(config, 32)
     obs = batch.reset(np.arange(32))
     where = batch.layout.slices()["task"]
@@ -189,21 +182,11 @@ def test_task_id_is_appended_when_there_are_several() -> None:
 
 def test_a_hand_that_falls_past_the_target_reached_nothing() -> None:
     """The body falls beside the target; the hand passes within the radius."""
-    config = NavigationConfig().override(
-        "environment", tasks=("reach",), reach_radius=0.4
-    )
-    level = Level(
-        "pit", np.array([-10.0, -10, 10, 10]), holes=np.array([[2.0, -9, 9, 9]]),
-        start=np.array([1.9, 0, 0]), goal=np.array([2.9, -0.22]),
-    )  # fmt: skip
-    bank = LevelBank([level], np.random.default_rng(3))
-    world = CompiledWorld(1, WorldSpec.from_config(config))
-    batch = NavigationBatch(config, bank, world, num_envs=1)
-    batch.reset(np.zeros(1, np.int64), [Start(0, 0, level.start)])
+    batch = batch_in(pit([2.9, -0.22]), (1.9, 0, 0), tasks=("reach",), reach_radius=0.4)
     nearest, ended = np.inf, False
     while not ended:
         _, _, terminated, _, info = batch.step(np.array([[0.0, 1.0, 0.0]]))
-        nearest = min(nearest, hand_distance(batch.task, world.state)[0])
+        nearest = min(nearest, hand_distance(batch.task, batch.world.state)[0])
         ended = bool(terminated[0])
     assert nearest < 0.4
     assert info["fell"][0]
@@ -212,8 +195,6 @@ def test_a_hand_that_falls_past_the_target_reached_nothing() -> None:
 
 def test_points_to_reach_have_heights_of_their_range() -> None:
     """Drawn for bodies; a capsule's hands are where they are."""
-    from ambulo.envs.vr.task.build import make_batch
-
     config = NavigationConfig().override(
         "environment", body="twin", physics_ticks_per_second=30, ticks_per_decision=3,
         levels=("open",), levels_per_family=1, tasks=("reach",), reach_height=(0.5, 1.5),

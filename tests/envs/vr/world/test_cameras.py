@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ambulo.envs.vr.levels.level import Level
-from ambulo.envs.vr.world.cameras import (
-    CHASE,
-    CLOSE,
-    chase_path,
-    elevations_over_walls,
-)
+from ambulo.envs.vr.world.cameras import CHASE, CLOSE, chase_path, elevations_over_walls
 from ambulo.motion.rotations import quat_rotate
 
 BOUNDS = np.array([-9.0, -9.0, 9.0, 9.0])

@@ -158,15 +158,6 @@ def test_a_mesh_is_as_good_as_the_box_it_is_of() -> None:
     assert np.abs(ends[0] - ends[1]).max() < 0.02
 
 
-def test_states_continue_exactly() -> None:
-    world = _world(STOREYS, 0.0, 0.0, 0.0)
-    _walk(world, 20, 0, 1, 0)
-    saved = world.state_dict()
-    first = _walk(world, 40, 0.1, 1, 0.1)
-    world.load_state_dict(saved)
-    assert (_walk(world, 40, 0.1, 1, 0.1) == first).all()
-
-
 def test_flat_and_high_levels_live_side_by_side() -> None:
     flat = parse_level({"name": "f", "bounds": [-10, -10, 10, 10]}, "x", solvable=False)
     high = parse_level(STOREYS, "x")

@@ -16,7 +16,6 @@ from ambulo.envs.vr.world.compiled_world import CompiledWorld
 
 R = BODY_RADIUS
 WIDE = np.array([-50.0, -50.0, 50.0, 50.0])
-NO_HOLES = np.zeros((0, 4))
 
 
 def box(x, y, a, b, yaw=0.0):

@@ -7,7 +7,6 @@ import pytest
 from ambulo.configs.errors import RenderError
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.level_io import parse_level
-from ambulo.envs.vr.levels.solids import floor_rectangles
 from ambulo.envs.vr.world import render
 
 LEVEL = Level(
@@ -19,18 +18,6 @@ LEVEL = Level(
     start=np.array([0.0, 0.0, 0.5]),
     goal=np.array([3.0, -3.0]),
 )
-
-
-def test_floor_rectangles_cover_the_floor_once_and_no_hole():
-    rectangles = floor_rectangles(LEVEL)
-    for x, y in np.random.default_rng(0).uniform(-4, 4, (500, 2)):
-        inside = (rectangles[:, :2] < (x, y)).all(1) & (rectangles[:, 2:] > (x, y)).all(
-            1
-        )
-        hole = (LEVEL.holes[:, :2] < (x, y)).all(1) & (LEVEL.holes[:, 2:] > (x, y)).all(
-            1
-        )
-        assert inside.sum() == (0 if hole.any() else 1)
 
 
 def test_frames_show_player_and_goal(gl: None, tmp_path):
@@ -73,7 +60,7 @@ def test_a_full_disk_is_one_error_and_leaves_no_film(
     tmp_full_disk: Path, name: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     noise = np.random.default_rng(0)
-    frames = [noise.integers(0, 255, (200, 200, 3), dtype=np.uint8) for _ in range(30)]
+    frames = [noise.integers(0, 255, (200, 200, 3), dtype=np.uint8) for _ in range(14)]
     with pytest.raises(RenderError, match=r"cannot write .*(disk|space)"):
         render.write_video(frames, tmp_full_disk / name)
     assert list(tmp_full_disk.iterdir()) == []

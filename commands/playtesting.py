@@ -20,7 +20,7 @@ from ambulo.evaluate.playtest.files import (
     result_data,
     write_files,
 )
-from ambulo.evaluate.playtest.flags import PlaytestFlags
+from ambulo.evaluate.playtest.flags import PlaytestFlags, is_scene
 from ambulo.evaluate.playtest.measures import MEASURES
 from ambulo.evaluate.playtest.page import write_page
 from ambulo.evaluate.playtest.playing import Walker, make_walker
@@ -30,7 +30,7 @@ from ambulo.evaluate.playtest.problems import (
     find_problems,
 )
 from ambulo.evaluate.playtest.result import Playtest, common_box, playtest_level
-from ambulo.evaluate.playtest.scenes import SceneSource, is_scene, read_level
+from ambulo.evaluate.playtest.scenes import SceneSource, read_level
 from ambulo.evaluate.shared.report import made_folder, output_folder
 from ambulo.evaluate.shared.result import Metric
 

@@ -24,7 +24,6 @@ from ambulo.configs.arrays import Singles
 from ambulo.configs.errors import DivergedError
 from ambulo.policies.device_rollouts import DeviceRolloutBuffer, as_numpy
 from ambulo.policies.networks.actor_critic import Evaluation, NavigationPolicy
-from ambulo.policies.plan_guide import PlanGuide
 from ambulo.policies.sb3_batch_env import Sb3BatchEnv
 
 LARGEST = 1e12
@@ -46,6 +45,18 @@ class Workers(Protocol):
 
     def update(self, learner: FastPPO) -> None:
         """Give `learner` the policy that the workers have updated."""
+        ...
+
+
+class Guide(Protocol):
+    """Something whose actions the mean actions of a policy should not be far from."""
+
+    def weight(self, remaining: float) -> float:
+        """Weight of `error` while the fraction `remaining` of a training is left."""
+        ...
+
+    def error(self, means: Tensor, obs: Tensor) -> Tensor:
+        """How far mean actions (B, A) are from those of the guide in `obs`: a scalar."""
         ...
 
 
@@ -91,7 +102,7 @@ class FastPPO(PPO):
         self.update_threads = update_threads
         self.critic_only = False
         """Updates teach the critic alone; the actor stays as it is."""
-        self.guide: PlanGuide | None = None
+        self.guide: Guide | None = None
         """Pulls the mean actions towards its own; None: no guide."""
         self.workers: Workers | None = None
         """Workers that make the roll-outs; None: this process does."""

@@ -20,6 +20,12 @@ from ambulo.common.flag_types import (
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.playtest import MIN_AREA
 
+EXPORT_ENDING = ".ambulo_scene.json"
+"""Files that the add-on's button "Export for Ambulo" writes."""
+NODE_REACH = 1.5
+"""A node that is farther away is not named, [m]."""
+_ON = 0.05
+
 
 @dataclass(frozen=True, kw_only=True)
 class PlaytestFlags(Flags):
@@ -88,10 +94,16 @@ class PlaytestFlags(Flags):
             "--ignore-script-errors": self.ignore_script_errors,
         }
         for flag in (flag for flag in given if given[flag]):
-            from ambulo.evaluate.playtest.scenes import is_scene  # slow to import
-
             if any(is_scene(named) for named in (self.levels, self.compare or "")):
                 return
             raise ConfigError(
                 f"{flag}: is for scenes of a Godot project, not for levels"
             )
+
+
+def is_scene(named: str) -> bool:
+    """Whether `named` is a scene rather than a level file or a folder."""
+    from ambulo.envs.godot.scene_export import SCENE_ENDINGS  # slow to import
+
+    endings = (*SCENE_ENDINGS, EXPORT_ENDING)
+    return named.startswith("res://") or named.lower().endswith(endings)

@@ -12,19 +12,13 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import LevelError
-from ambulo.envs.godot.scene_export import SCENE_ENDINGS, export_scene, find_scene
+from ambulo.envs.godot.scene_export import export_scene, find_scene
 from ambulo.envs.vr.contract import BODY_HEIGHT, CLIMB_HEIGHT
 from ambulo.envs.vr.levels.importing.convert import DEFAULT_MASK, Imported, converted
 from ambulo.envs.vr.levels.importing.raw import RawScene, read_scene
 from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import Mesh
-from ambulo.evaluate.playtest.flags import PlaytestFlags
-
-EXPORT_ENDING = ".ambulo_scene.json"
-"""Files that the add-on's button "Export for Ambulo" writes."""
-NODE_REACH = 1.5
-"""A node that is farther away is not named, [m]."""
-_ON = 0.05
+from ambulo.evaluate.playtest.flags import EXPORT_ENDING, PlaytestFlags
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,12 +101,6 @@ def _distances(corners: Floats, xy: Floats) -> Floats:
     side = edges[..., 0] * to[..., 1] - edges[..., 1] * to[..., 0]
     inside = (side > 0).all(axis=1) | (side < 0).all(axis=1)
     return np.where(inside, 0.0, away)
-
-
-def is_scene(named: str) -> bool:
-    """Whether `named` is a scene rather than a level file or a folder."""
-    endings = (*SCENE_ENDINGS, EXPORT_ENDING)
-    return named.startswith("res://") or named.lower().endswith(endings)
 
 
 def read_level(named: str, flags: PlaytestFlags) -> tuple[Level, SceneSource]:

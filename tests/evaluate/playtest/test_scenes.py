@@ -10,8 +10,8 @@ import pytest
 from fixtures.godot_projects import mark_imported, plain_game
 
 from ambulo.cli import main
-from ambulo.evaluate.playtest.flags import PlaytestFlags
-from ambulo.evaluate.playtest.scenes import is_scene, read_level
+from ambulo.evaluate.playtest.flags import PlaytestFlags, is_scene
+from ambulo.evaluate.playtest.scenes import read_level
 
 
 @pytest.fixture(scope="module")

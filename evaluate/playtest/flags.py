@@ -22,9 +22,6 @@ from ambulo.configs.playtest import MIN_AREA
 
 EXPORT_ENDING = ".ambulo_scene.json"
 """Files that the add-on's button "Export for Ambulo" writes."""
-NODE_REACH = 1.5
-"""A node that is farther away is not named, [m]."""
-_ON = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)

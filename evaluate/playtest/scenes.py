@@ -20,6 +20,10 @@ from ambulo.envs.vr.levels.level import Level
 from ambulo.envs.vr.levels.surfaces import Mesh
 from ambulo.evaluate.playtest.flags import EXPORT_ENDING, PlaytestFlags
 
+NODE_REACH = 1.5
+"""A node that is farther away is not named, [m]."""
+_ON = 0.05
+
 
 @dataclass(frozen=True, eq=False)
 class SceneSource:

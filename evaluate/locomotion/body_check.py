@@ -142,10 +142,10 @@ class BodyCheck:
     soles: SoleCheck
     standing: StandingCheck
     """Driven by motors."""
-    muscles: StandingCheck | None
-    """Driven by its muscles, undisturbed; None: it has none."""
     notes: tuple[str, ...]
     """Doubts and changes, a line each."""
+    muscles: StandingCheck | None = None
+    """How it stands driven by its muscles, undisturbed; None: it has none."""
 
     @property
     def passes(self) -> bool:

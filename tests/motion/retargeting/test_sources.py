@@ -170,7 +170,7 @@ def test_limbs_without_roles_are_never_silent(
     assert main(words) == 0
     assert "no joints found for left_upper_arm" in capsys.readouterr().out
     assert main(["data", "info", clip]) == 0
-    assert "not found      left_upper_arm, " in capsys.readouterr().out
+    assert "not found: left_upper_arm, " in capsys.readouterr().out
 
 
 def test_a_file_s_zero_pose_that_is_none_is_refused_as_rest_pose(

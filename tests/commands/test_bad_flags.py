@@ -34,7 +34,7 @@ CASES = {
         "none.bvh x.npz": "none.bvh: no such file or folder",
         ". out": "a folder needs --to",
         ". out --to fbx": "--to fbx: cannot write",
-        ". b.bvh --to npz": "expected a folder",
+        ". a.bvh --to npz --force": "expected a folder",
         "a.bvh x.npz --fps 0": "--fps 0",
         "a.bvh x.npz --fps nan": "--fps nan",
         "a.bvh x.npz --fps 1e7": "--fps 1e+07",

@@ -138,7 +138,7 @@ def command(project: Path, scene: str, engine: Path) -> tuple[float, float]:
     code = "import sys; from ambulo.cli import main; sys.exit(main())"
     words = [
         "levels", "import", f"res://{scene}.tscn", "--project", str(project),
-        "--out", str(project / "whole.json"), "--godot-bin", str(engine),
+        "--out", str(project / "whole.json"), "--force", "--godot-bin", str(engine),
     ]  # fmt: skip
     begin = clocks()
     done = subprocess.run(

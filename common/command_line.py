@@ -259,7 +259,7 @@ class CommandLine(Generic[Given]):
         arguments = (a for a in arguments_of(self.flags) if a.arg.bare is not None)
         flags = {spelling for argument in arguments for spelling in argument.spellings}
         for flag, word in pairwise(argv):
-            if flag in flags and not word.startswith("-"):
+            if flag in flags and not word.startswith("-") and "json" not in word:
                 return f"; {flag} took {word}: write {flag} last"
         return ""
 

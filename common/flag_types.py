@@ -97,6 +97,9 @@ OutFile = Annotated[OutPath, Arg("FILE"), _writable]
 """File that will be written: its folder is there, and can be written to."""
 JsonFile = Annotated[OutFile, Arg("FILE", bare="-")]
 """File of results as JSON; `-`, or the flag alone, is standard output."""
+ReportFile = Annotated[str, Arg("FILE", bare="-"), _writable]
+"""File of a run's results as JSON, `-` as in `JsonFile`; as the run's own results, it is
+replaced when the same command continues or repeats the run."""
 Assignments = Annotated[
     tuple[str, ...], Arg("NAME=VALUE", names=("--set",), repeated=True)
 ]

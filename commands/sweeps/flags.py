@@ -13,6 +13,7 @@ from ambulo.common.flag_types import (
     Count,
     JsonFile,
     NaturalNumber,
+    ReportFile,
     positional,
 )
 from ambulo.configs.names import RUN
@@ -46,7 +47,7 @@ class StudyFlags(EngineFlags):
     """runs at the same time (default: 1; on a cluster one for each CPU)"""
     first_seed: NaturalNumber = 0
     """the first seed"""
-    json: JsonFile | None = None
+    json: ReportFile | None = None
     """the report as JSON, also to FILE or to standard output"""
     rest: tuple[str, ...] = ()
     """KIND, PRESET and flags of every run."""

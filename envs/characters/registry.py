@@ -76,9 +76,9 @@ def load_spec(name: str, record: BodyRecord | None = None) -> mujoco.MjSpec:
     """The editable MuJoCo model of the character `name`; arguments as `load_character`."""
     if name in SPECS:
         return SPECS[name]()
-    checked = body_record(name) if record is None else record
-    character_of(checked)  # refused if its XML is not that of a prepared body
-    return mujoco.MjSpec.from_string(checked.xml)
+    made = load_character(name, record).spec
+    assert made is not None
+    return made()
 
 
 def body_record(name: str) -> BodyRecord:

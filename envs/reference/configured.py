@@ -93,7 +93,8 @@ def configured_character(config: LocomotionEnvironmentConfig) -> Character:
     character = load_character(name, config.prepared_body, muscles=muscles)
     if muscles and character.actuation is None:
         raise ConfigError(
-            f"{name} has no muscles: set character = myolegs, or actuation = torque"
+            f"{name} has no muscles on spatial tendons: set character = myolegs, or actuation"
+            " = torque"
         )
     if config.conditions:
         from ambulo.envs.characters.myo import with_conditions

@@ -57,6 +57,10 @@ class MotionFlags(RunFlags):
         super().__post_init__()
         if self.activity_split and self.subject_split:
             raise ConfigError("--activity_split and --subject_split exclude each other")
+        if self.activity_split and getattr(self, "test_subjects", None):
+            raise ConfigError(
+                "--test_subjects needs --subject_split, not --activity_split"
+            )
 
 
 class MotionCommand(RunCommand["MotionRunConfig", "SupervisedRun[WindowBatch]"]):

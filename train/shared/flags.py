@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from ambulo.common.command_line import Arg, arguments_of
 from ambulo.common.engine_flags import WorkerFlags
-from ambulo.common.flag_types import Count, JsonFile, LogFlags, OutFile, Port
+from ambulo.common.flag_types import Count, LogFlags, OutFile, Port, ReportFile
 from ambulo.common.setting_flags import Change, SettingFlags
 from ambulo.configs.class_source import setting_source
 from ambulo.configs.errors import ConfigError
@@ -41,10 +41,10 @@ class RunFlags(SettingFlags, LogFlags):
     run_name: Annotated[str | None, Arg("NAME")] = None
     """name of the run folder"""
     force: bool = False
-    """replace a run of that name, and existing files"""
+    """replace a run of that name, and an existing file of settings"""
     episodes: Count | None = None
     """episodes, windows, poses or gaits of the final evaluation"""
-    json: JsonFile | None = None
+    json: ReportFile | None = None
     """results as JSON, to FILE or to standard output"""
     progress: bool | None = None
     """progress bar (default: on)"""

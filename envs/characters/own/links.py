@@ -139,7 +139,9 @@ def links_of(model: mujoco.MjModel, top: int) -> LinkTree:
         notes.append(f"locked: {', '.join(locked[:4])}")
     muscles, others = muscles_of(model)
     if others:
-        notes.append(f"muscles without a spatial tendon are left out: {others[0]}")
+        notes.append(
+            f"{len(others)} muscles without a spatial tendon are left out: {others[0]}"
+        )
     sites = {site for muscle in muscles for site in muscle.sites}
     links = tuple(
         replace(_link(model, data, bodies, sites), parent=parent, joints=own)

@@ -100,10 +100,14 @@ def write_muscles(
     section = root.find("actuator")
     if section is None:
         section = SubElement(root, "actuator")
+    used = {str(row.get("name")) for row in section}
     for muscle in muscles:
         u = muscle.actuator
         name = model.actuator(u).name or f"muscle{u}"
-        cord = SubElement(tendons, "spatial", name=name)
+        while name in used:  # motors have the names of joints
+            name = f"{name}_muscle"
+        used.add(name)
+        cord = SubElement(tendons, "spatial", _cord(model, u), name=name)
         for point in muscle.path:
             if point.kind == _SITE:
                 SubElement(cord, "site", site=f"{MUSCLE_SITE}{point.item}")
@@ -123,7 +127,23 @@ def write_muscles(
             biasprm=_text(_with_force(model, u, model.actuator_biasprm[u, :9])),
             lengthrange=_text(model.actuator_lengthrange[u]),
             gear=_text(model.actuator_gear[u, :1]),
+            forcelimited=str(bool(model.actuator_forcelimited[u])).lower(),
+            forcerange=_text(model.actuator_forcerange[u]),
         )  # fmt: skip
+
+
+def _cord(model: mujoco.MjModel, actuator: int) -> dict[str, str]:
+    """Spring, damping and limits of a muscle's tendon."""
+    t = int(model.actuator_trnid[actuator, 0])
+    row = {
+        "stiffness": _text(model.tendon_stiffness[t : t + 1]),
+        "damping": _text(model.tendon_damping[t : t + 1]),
+        "frictionloss": _text(model.tendon_frictionloss[t : t + 1]),
+        "springlength": _text(model.tendon_lengthspring[t]),
+    }
+    if model.tendon_limited[t]:
+        row |= {"limited": "true", "range": _text(model.tendon_range[t])}
+    return row
 
 
 def _with_force(model: mujoco.MjModel, actuator: int, numbers: Floats) -> Floats:

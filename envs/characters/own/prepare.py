@@ -132,7 +132,7 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         (found.digest + settings.model_dump_json()).encode()
     ).hexdigest()
     name = f"{found.name}-{digest[:8]}"
-    body = mujoco.MjModel.from_xml_string(body_xml(tree, name, parts))
+    body = _compiled(body_xml(tree, name, parts))
     skeleton, chains = _chains(body, roles, tree, names)
     soles = standing_soles(body, skeleton, model_soles(body, skeleton))
     legs = [
@@ -162,7 +162,7 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     parts = replace(parts, torques=torques, limp=limp)
     xml = body_xml(tree, name, parts)
     if limp:
-        body = mujoco.MjModel.from_xml_string(xml)
+        body = _compiled(xml)
         notes.append(
             f"springs of {len(limp)} joints, as {min(limp)}, hold them against their"
             " motors: taken for gains of a drive, left out"
@@ -196,6 +196,15 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         up=_direction(roles.turn[2]),
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _compiled(xml: str) -> mujoco.MjModel:
+    """The model of a prepared body's XML."""
+    try:
+        return mujoco.MjModel.from_xml_string(xml)
+    except ValueError as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        raise ConfigError(f"MuJoCo: {'; '.join(lines[:2])}") from None
 
 
 def _chains(

@@ -27,6 +27,13 @@ ELEMENTS = frozenset([
     "pulley",
 ])  # fmt: skip
 """Elements that the XML of a record may hold: none reads files or loads code."""
+MUSCLE = {
+    "dyntype": "muscle", "gaintype": "muscle", "biastype": "muscle", "name": None,
+    "tendon": None, "ctrllimited": None, "ctrlrange": None, "dynprm": None,
+    "gainprm": None, "biasprm": None, "lengthrange": None, "gear": None,
+    "forcelimited": None, "forcerange": None,
+}  # fmt: skip
+"""Attributes of `general` elements, which are muscles alone, and the values of some."""
 LARGEST = 10_000
 """Most elements of a record's XML."""
 _BALL = int(mujoco.mjtJoint.mjJNT_BALL)
@@ -89,6 +96,11 @@ def _check_xml(record: BodyRecord) -> None:
             raise ConfigError(f"{label}: its XML holds <{element.tag}>")
         if {"file", "content_type", "plugin", "mesh", "hfield"} & set(element.keys()):
             raise ConfigError(f"{label}: its XML names another file")
+        if element.tag == "general" and not (
+            element.keys() <= MUSCLE.keys()
+            and all(element.get(key) == value for key, value in MUSCLE.items() if value)
+        ):
+            raise ConfigError(f"{label}: its XML holds a <general> that is no muscle")
     if count > LARGEST:
         raise ConfigError(f"{label}: its XML has {count} elements; at most {LARGEST}")
 

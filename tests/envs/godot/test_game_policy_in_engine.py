@@ -33,7 +33,11 @@ def observed(agent: GameAgent, kind: int) -> list[dict[str, Any]]:
 
 
 def probe(
-    godot: Godot, folder: Path, jobs: list[tuple[Path, str, list[dict[str, Any]]]]
+    godot: Godot,
+    folder: Path,
+    jobs: list[tuple[Path, str, list[dict[str, Any]]]],
+    *,
+    refusals: bool = False,
 ) -> list[dict[str, Any]]:
     rows = [
         {
@@ -44,7 +48,7 @@ def probe(
         }
         for k, (file, kind, seen) in enumerate(jobs)
     ]
-    run_jobs(godot, "game_policy_probe", rows, folder)
+    run_jobs(godot, "game_policy_probe", rows, folder, refusals=refusals)
     return [json.loads(Path(row["output"]).read_text()) for row in rows]
 
 
@@ -108,6 +112,7 @@ def test_what_cannot_be_played_is_named(godot: Godot, tmp_path: Path) -> None:
             (tmp_path / "car.ambulo", "", short),
             (tmp_path / "car.ambulo", "", [{"eyes": [1.0]}]),
         ],
+        refusals=True,
     )
     for row, part in zip(
         found,

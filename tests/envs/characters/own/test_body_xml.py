@@ -67,7 +67,10 @@ def random_body(
         bodies.append(body)
     tendons, actuators = SubElement(root, "tendon"), SubElement(root, "actuator")
     for m in range(muscles):
-        cord = SubElement(tendons, "spatial", name=f"m{m}")
+        cord = SubElement(
+            tendons, "spatial", name=f"m{m}", stiffness="40", springlength="0.1 0.3",
+            damping="3",
+        )  # fmt: skip
         for k, b in enumerate(rng.permutation(len(bodies))[:3]):
             SubElement(bodies[b], "site", name=f"s{m}{k}", pos=text(3))
             if k == 1:
@@ -208,6 +211,10 @@ def test_muscles_keep_their_lengths_speeds_and_forces(seed: int) -> None:
     for one, model in ((data, twin.model), (other, twin.new)):
         mujoco.mj_forward(model, one)
     rows = [twin.new.actuator(f"m{m}").id for m in range(4)]
+    slots = [twin.new.tendon(f"m{m}").id for m in range(4)]
+    for name in ("tendon_stiffness", "tendon_damping", "tendon_lengthspring"):
+        expected = getattr(twin.model, name)
+        np.testing.assert_allclose(getattr(twin.new, name)[slots], expected)
     for name in ("actuator_length", "actuator_velocity", "actuator_force"):
         expected = getattr(data, name)
         found = getattr(other, name)[rows]

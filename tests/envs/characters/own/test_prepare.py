@@ -16,7 +16,7 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.own.prepare import prepare_body
 from ambulo.envs.characters.own.record import character_of
 from ambulo.envs.characters.own.settings import BodySettings
-from ambulo.envs.characters.registry import load_character
+from ambulo.envs.characters.registry import load_character, load_spec
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.motion.retargeting.body import retarget_body
 from ambulo.muscle.actuation import MuscleActuation
@@ -210,14 +210,16 @@ def test_muscles_drive_their_joints_and_motors_the_others(humanoid: str) -> None
                 f'<site site="{side}_{part}_{name}"/>' for part in ("thigh", "shin")
             )
             tendons += f'<spatial name="{side}_{name}">{ends}</spatial>'
+            muscle = "knee" if name == "front" else name  # the name of a joint
             muscles += (
-                f'<muscle name="{side}_{name}" tendon="{side}_{name}" force="4000"'
+                f'<muscle name="{side}_{muscle}" tendon="{side}_{name}" force="4000"'
                 ' lengthrange="0.1 0.5"/>'
             )
     humanoid = humanoid.replace("<actuator>", f"<tendon>{tendons}</tendon><actuator>")
     record = prepare_body(humanoid.replace("</actuator>", f"{muscles}</actuator>"))
     assert record.has_muscles
     plain, driven = character_of(record), character_of(record, muscles=True)
+    assert load_spec("my.xml", record).compile().nu == plain.model.nu
     assert plain.model.nu == plain.model.nv - 6
     assert plain.model.ntendon == 0
     assert driven.model.nu == plain.model.nu - 2 + 4
@@ -505,6 +507,13 @@ def test_prepared_body_is_a_file_that_needs_no_other(
             "extension",
         ),
         (('type="plane"', 'type="plane" mesh="a"'), "names another file"),
+        (
+            (
+                "</actuator>",
+                '<general name="x" joint="left_knee" dyntype="user" actdim="9"/></actuator>',
+            ),
+            "no muscle",
+        ),
         (("<mujoco", '<!DOCTYPE a [<!ENTITY b "c">]><mujoco'), "declarations"),
         (('name="pelvis"', 'name="hips"'), "is damaged|not called"),
         (("<worldbody>", "<worldbody" + "><site/>" * 10_001), "is no XML|elements"),

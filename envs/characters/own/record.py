@@ -97,7 +97,7 @@ def _check_xml(record: BodyRecord) -> None:
         if {"file", "content_type", "plugin", "mesh", "hfield"} & set(element.keys()):
             raise ConfigError(f"{label}: its XML names another file")
         if element.tag == "general" and not (
-            element.keys() <= MUSCLE.keys()
+            set(element.keys()) <= MUSCLE.keys()
             and all(element.get(key) == value for key, value in MUSCLE.items() if value)
         ):
             raise ConfigError(f"{label}: its XML holds a <general> that is no muscle")

@@ -98,7 +98,7 @@ def test_runs_and_models_that_are_none(
         ("motion", ["--mode", "other"], "--mode: unknown 'other'"),
         ("motion", ["--test_subjects", "99"], "no subject '99'"),
         ("motion", ["--activity_split", "--subject_split"], "exclude each other"),
-        ("motion", ["--activity_split", "--test_subjects", "01"], "needs split_by"),
+        ("motion", ["--activity_split", "--test_subjects", "01"], "needs --subject_split"),
         ("motion", ["--set", "model.chunk=200"], "no training clip is as long"),
         ("motion", ["--bvh_dir", "/no/such/folder"], "/no/such/folder"),
         ("motion", ["--streaming", "--set", "training.speeds=[1,2]"], "own speed only"),

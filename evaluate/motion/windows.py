@@ -115,7 +115,7 @@ class EvalData:
 
 @dataclass(frozen=True)
 class WindowPlan:
-    """Windows that are judged, and what is reported of them."""
+    """Windows that are judged, and the measures reported of them."""
 
     history: int
     """States that a predictor is given; a window knows one frame more."""

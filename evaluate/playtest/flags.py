@@ -1,4 +1,4 @@
-"""Flags of `ambulo playtest`: what is walked by whom, and which faults a level may have."""
+"""Flags of `ambulo playtest`: levels, agents, and the faults that a level may have."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ CASES = {
         "vr quick_test --eval-freq 0": "a search needs evaluations",
     },
 }  # fmt: skip
-"""What is said, by command and flags."""
+"""Expected message by command and flags."""
 
 
 @pytest.fixture(scope="module")

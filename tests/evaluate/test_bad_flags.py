@@ -93,7 +93,7 @@ CASES = {
     "muscle_nn_myolegs": {"--seconds 3": "--seconds: is for locomotion models"},
     "track": {"--frames 1:2": "--frames 1:2: is for a file that --clips names"},
 }
-"""What is said, by model and flags."""
+"""Expected message by model and flags."""
 
 
 @pytest.mark.parametrize(

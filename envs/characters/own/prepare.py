@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 from dataclasses import replace
 from itertools import pairwise
@@ -14,7 +13,6 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.body import BodyRecord
 from ambulo.configs.errors import ConfigError, SkeletonError
-from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.envs.characters.own.body_xml import (
     BodyParts,
     body_xml,
@@ -36,42 +34,26 @@ from ambulo.envs.characters.own.roles import BodyRoles, body_roles
 from ambulo.envs.characters.own.settings import BodySettings, settings_beside
 from ambulo.envs.characters.own.standing import (
     StandingPose,
-    StandingSoles,
-    holding_torques,
     standing_soles,
+)
+from ambulo.envs.characters.own.strength import (
+    CARRIES,
+    check_strength,
+    drive_gains,
+    gains_of,
+    largest_load,
+    largest_torques,
 )
 from ambulo.envs.characters.own.tips import tips_of
 from ambulo.motion.retargeting.chains import hinge_chains
 from ambulo.motion.roles.tree import SIDES
 from ambulo.motion.skeleton import Skeleton
 
-STIFFNESS: dict[str, float] = {
-    "foot": 2.0, "shin": 2.5, "thigh": 2.5, "toe": 0.2, "spine": 2.5, "chest": 2.5,
-    "hips": 2.5, "neck": 0.15, "head": 0.15, "clavicle": 0.45, "upper_arm": 0.4,
-    "forearm": 0.2, "hand": 0.06,
-}  # fmt: skip
-"""Stiffness of the joints of each part over mass * gravity * height of the centre of mass,
-[1/rad]. At a quarter of it most bodies fall."""
-TORQUE: dict[str, float] = {
-    "foot": 0.3, "shin": 0.4, "thigh": 0.45, "toe": 0.05, "spine": 0.5, "chest": 0.5,
-    "hips": 0.5, "neck": 0.06, "head": 0.06, "clavicle": 0.2, "upper_arm": 0.15,
-    "forearm": 0.1, "hand": 0.03,
-}  # fmt: skip
-"""Largest torque of joints without a limit, over the same."""
-CARRIES = ("thigh", "shin", "foot", "hips", "spine", "chest")
-"""Parts whose joints carry the body: their gains do not go by their own inertia."""
 _FRONT_LEG = {"upper_arm": "thigh", "forearm": "shin", "hand": "foot"}
-DAMPING_RATIO = 0.08
-"""Damping over stiffness, [s]."""
-FREQUENCY = 8.0
-"""Largest natural frequency of a joint that carries nothing but its own part, [Hz]."""
 ARMATURE = 5e-4
 """Smallest inertia added to a joint over mass * leg length squared."""
 EASY = 0.4
 """Largest load of a joint with which the centre of mass stays over the middle of the soles."""
-DRIVE, DRIVES = 1.0, 4.0
-"""Angles from rest that motors must reach against the springs of their joints, [rad]: of every
-joint, and of the others where one does not."""
 MAX_AXES = 250
 """Most joint axes of a body; a balance controller's cost grows with their cube."""
 SHORTEST, LONGEST = 0.1, 3.0
@@ -156,9 +138,9 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     moment = _moment(body, pose)
     part_of = _parts_of_joints(body, chains, roles)
     limits = model_limits(tree, names)
-    torques, weak = _torques(body, part_of, limits, settings, moment)
+    torques, weak = largest_torques(body, part_of, limits, settings, moment)
     notes += weak
-    limp = _drives(body, torques)
+    limp = drive_gains(body, torques)
     parts = replace(parts, torques=torques, limp=limp)
     xml = body_xml(tree, name, parts)
     if limp:
@@ -173,15 +155,15 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         )
     if any(sole.is_ball for sole in feet.soles):
         notes.append("ball feet: it cannot stand still, it must balance")
-    load = _largest_load(body, pose, soles, torques, part_of)
+    load = largest_load(body, pose, soles, torques, part_of)
     for ankles in (0.25, 0.5, 0.75, 1.0):
         if load[0] <= EASY:  # toward the ankles no farther than needed: heels are short
             break
         leaned = stance.solve(ankles=ankles)
-        found_load = _largest_load(body, leaned, soles, torques, part_of)
+        found_load = largest_load(body, leaned, soles, torques, part_of)
         if found_load[0] < load[0]:
             pose, load = leaned, found_load
-    _check_strength(load, torques)
+    check_strength(load, torques)
     return BodyRecord(
         name=name,
         source=label,
@@ -189,7 +171,7 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         xml=xml,
         roles={role: skeleton.joints[skeleton.roles[role]] for role in chains},
         chains=chains,
-        gains=_gains(body, pose, part_of, moment),
+        gains=gains_of(body, pose, part_of, moment),
         standing=tuple(pose.tolist()),
         confidence=roles.confidence,
         ahead=_direction(roles.turn[0]),
@@ -295,114 +277,3 @@ def _parts_of_joints(
                 part = "toe"
         parts[name] = part
     return parts
-
-
-def _torques(
-    body: mujoco.MjModel,
-    part_of: dict[str, str],
-    limits: dict[str, float],
-    settings: BodySettings,
-    moment: float,
-) -> tuple[dict[str, float], list[str]]:
-    """Largest torque of each joint: settings, else the model's, else the rule's."""
-    torques: dict[str, float] = {}
-    ruled = []
-    for name, part in part_of.items():
-        given = settings.torque_of(name)
-        if given is not None:
-            torques[name] = given
-        elif name in limits and not settings.rule_torques:
-            torques[name] = limits[name]
-        else:
-            torques[name] = TORQUE[part] * moment
-            ruled.append(name)
-    notes = []
-    if ruled and len(ruled) == len(part_of):
-        notes.append("no torque limits: those of a person of its weight")
-    elif ruled:
-        notes.append(f"no torque limit of {', '.join(ruled[:3])}: by the rule")
-    return torques, notes
-
-
-def _drives(body: mujoco.MjModel, torques: dict[str, float]) -> frozenset[str]:
-    """Joints whose springs are gains of drives, as some simulators read MJCF files.
-
-    Those hold joints near rest against their motors (`DRIVE`); if any does, the strong ones
-    of all joints (`DRIVES`) are no springs.
-    """
-    reach = {
-        name: limit / max(float(body.joint(name).stiffness[0]), 1e-12)
-        for name, limit in torques.items()
-    }
-    if min(reach.values(), default=DRIVE) >= DRIVE:
-        return frozenset()
-    return frozenset(name for name, angle in reach.items() if angle < DRIVES)
-
-
-def _largest_load(
-    body: mujoco.MjModel,
-    pose: Floats,
-    soles: StandingSoles,
-    torques: dict[str, float],
-    part_of: dict[str, str],
-) -> tuple[float, str, float]:
-    """The largest load of a joint that carries the body where it stands.
-
-    Its torque over the largest that it has, its name, and its torque, [N m].
-    """
-    needed = np.abs(holding_torques(body, pose, soles))
-    worst: tuple[float, str, float] = (0.0, "", 0.0)
-    tied = {int(body.eq_obj1id[e]) for e in range(body.neq)}
-    for dof in range(6, body.nv):
-        joint = int(body.dof_jntid[dof])
-        name = body.joint(joint).name
-        if joint in tied or part_of[name] not in CARRIES:
-            continue
-        ratio = float(needed[dof]) / torques[name]
-        if ratio > worst[0]:
-            worst = (ratio, name, float(needed[dof]))
-    return worst
-
-
-def _check_strength(load: tuple[float, str, float], torques: dict[str, float]) -> None:
-    """Refuse motors that cannot hold the body where it stands."""
-    ratio, name, needed = load
-    if ratio > 1.0:
-        raise ConfigError(
-            f"too weak to stand: {name} needs {needed:.3g} N m in the standing pose and"
-            f" has {torques[name]:.3g} ({ratio:.2g} times); torque_limits in"
-            ' NAME.body.json gives others, or "rule"'
-        )
-
-
-def _gains(
-    body: mujoco.MjModel, pose: Floats, part_of: dict[str, str], moment: float
-) -> SpdGains:
-    """Stiffness by part and weight; of what carries nothing, by its inertia."""
-    data = mujoco.MjData(body)
-    data.qpos[:] = pose
-    mujoco.mj_forward(body, data)
-    matrix = np.zeros((body.nv, body.nv))
-    mujoco.mj_fullM(body, data, matrix)
-    inertia = np.diag(matrix)
-    rows = []
-    tied = {int(body.eq_obj1id[e]) for e in range(body.neq)}
-    for j in range(1, body.njnt):
-        if j in tied:
-            continue
-        name = body.joint(j).name
-        first = int(body.jnt_dofadr[j])
-        last = int(body.jnt_dofadr[j + 1]) if j + 1 < body.njnt else body.nv
-        own = float(inertia[first:last].mean())
-        part = part_of[name]
-        stiffness = STIFFNESS[part] * moment
-        damping = DAMPING_RATIO * stiffness
-        if part not in CARRIES:
-            stiffness = min(stiffness, (2.0 * np.pi * FREQUENCY) ** 2 * own)
-            damping = min(0.1 * stiffness, 2.0 * np.sqrt(stiffness * own))
-        rows.append(
-            JointGain(
-                joints=glob.escape(name), stiffness=stiffness, damping=float(damping)
-            )
-        )
-    return SpdGains(joints=tuple(rows))

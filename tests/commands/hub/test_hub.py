@@ -218,7 +218,7 @@ def test_a_hub_that_refuses(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(HubError, match="no such repository"):
-        pull(hub, PullFlags(source="somebody/nothing"))
+        pull(hub, PullFlags(source="owner/nothing"))
     with pytest.raises(HubError, match="not a name of a repository"):
         pull(hub, PullFlags(source="some body/no thing"))
     hub_server.readonly = True

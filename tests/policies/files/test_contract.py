@@ -1,4 +1,4 @@
-"""Model files of every kind: what is saved is loaded, and damage is one line."""
+"""Model files of every kind: saved files load, and damage is one line."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from gymnasium.error import ResetNeeded
@@ -65,8 +65,10 @@ class LocomotionBatch(LocomotionTask):
     All arrays returned are owned by the batch and overwritten by the next call.
     """
 
-    own_bodies: ClassVar[type[LocomotionBatch] | None] = None
-    """The batch of bodies of the user's own, where it is another."""
+    @classmethod
+    def of_own(cls, reference: Reference) -> type[LocomotionBatch]:
+        """The batch of bodies of the user's own that follow `reference`."""
+        return cls
 
     def __init__(
         self,

@@ -26,10 +26,10 @@ from ambulo.muscle.muscle_nn import MuscleNN, find_muscle_nn
 AnyBatch = LocomotionBatch | JoinedBatch[Any]
 
 
-def batch_class(task: str, *, own: bool = False) -> Callable[..., AnyBatch]:
+def batch_class(task: str, own: Reference | None = None) -> Callable[..., AnyBatch]:
     """The batch of a task: `BATCH` of its file, or of `batch.py` in its folder.
 
-    Of bodies of the user's `own` it is the `own_bodies` of that batch, if it has them.
+    Of bodies of the user's own, which follow `own`, it may be another (`of_own`).
 
     Raises:
         ConfigError: There is no such task, or that of the user's own has no batch.
@@ -43,7 +43,7 @@ def batch_class(task: str, *, own: bool = False) -> Callable[..., AnyBatch]:
     elif not (isinstance(found, type) and issubclass(found, LocomotionBatch)):
         raise ConfigError(f"task {task!r}: its batch is no subclass of LocomotionBatch")
     if own and isinstance(found, type) and issubclass(found, LocomotionBatch):
-        found = found.own_bodies or found
+        found = found.of_own(own)
     batch: Callable[..., AnyBatch] = found
     return batch
 
@@ -94,7 +94,7 @@ def make_batch(
         segments = character.model.nbody - 1
         variants = drawn_variants(config.variation, count, segments, seed or 0)
     batches: list[Any] = [
-        batch_class(env.task, own=character.standing is not None)(
+        batch_class(env.task, None if character.standing is None else reference)(
             config,
             reference,
             character,

@@ -32,6 +32,12 @@ Parts = Mapping[str, NDArray[Any]]
 """Parts of an observation by name. Shapes (N, n)."""
 
 
+PHASE = Part("phase", 4, "1", "sin, cos of 1 and 2 turns a cycle")
+"""Place in the gait cycle."""
+STANDING = Part("standing", 1, "1", "1 while standing is followed, not steps")
+"""Whether a body stands."""
+
+
 def observation_layout(
     config: LocomotionConfig, *, joints: int, controller: int, actions: int
 ) -> ObservationLayout:
@@ -57,7 +63,7 @@ def observation_layout(
         Part("rate_deviation", joints, "rad/s", "joints from their reference", 0.2),
     ]
     if traits.clock:
-        parts.insert(0, Part("phase", 4, "1", "sin, cos of 1 and 2 turns a cycle"))
+        parts.insert(0, PHASE)
     if seen.joint_state:
         parts += [
             Part("joint_positions", joints, "rad", "rotation vectors from rest"),
@@ -84,7 +90,7 @@ def observation_layout(
             Part("command", 3, rates, "speed, turning rate and speed to the left now"),
             Part("goal", 3, rates, "the same as commanded, to be settled into"),
             Part("heading_error", 1, "rad", "heading from the wanted one", 2.0),
-            Part("standing", 1, "1", "1 while standing is followed, not steps"),
+            STANDING,
             Part("touch", 3, "100 N, 1", "force ahead and to the left; 1 when touched"),
         ]
     parts += _clip_parts(traits, joints)

@@ -55,7 +55,11 @@ class Legs(NamedTuple):
     limits: Floats
     """Lowest and highest angles of the hinges, [rad]. Shape (2, n, 2)."""
     ankles: Ints
-    """The joint that is the ankle. Shape (2,)."""
+    """The joint that is the ankle, or the knee of a foot without one. Shape (2,)."""
+    ends: Floats
+    """The ankle, or the foot without one, in the frame of that joint, [m]. Shape (2, 3)."""
+    turned: Floats
+    """1 for axes of the world about which feet are turned, 0 for others. Shape (3,)."""
     level: Floats
     """Orientations of the last joints where feet are level and look along +X. Shape (2, 4)."""
     closed: bool
@@ -204,14 +208,24 @@ def _chain_foot(
     spots, turns, foot = np.empty((count, 3)), np.empty((count, 4)), np.empty(4)
     _place_leg(legs, leg, q, spots, turns)
     multiply_inverse(turns[count - 1], legs.level[leg], foot)
-    end = spots[legs.ankles[leg]]
+    end = np.empty(3)
+    _end_of(legs, leg, spots, turns, end)
     return (end[0], end[1], end[2]), (foot[0], foot[1], foot[2], foot[3])
+
+
+@njit(cache=True)
+def _end_of(legs: Legs, leg: int, spots: Array, turns: Array, out: Array) -> None:
+    """Write the place of an ankle to `out`, (3,), [m]."""
+    rotate(turns[legs.ankles[leg]], legs.ends[leg], out)
+    for k in range(3):
+        out[k] += spots[legs.ankles[leg], k]
 
 
 @njit(cache=True)
 def _slopes(legs: Legs, leg: int, spots: Array, turns: Array, out: Array) -> None:
     """Fill slopes (6, n) of an ankle's place in leg lengths, and of the foot's turn."""
-    axis, spin = np.zeros(3), np.empty(3)
+    axis, spin, foot = np.zeros(3), np.empty(3), np.empty(3)
+    _end_of(legs, leg, spots, turns, foot)
     end, length = legs.ankles[leg], legs.bones[leg, 0] + legs.bones[leg, 1]
     column = 0
     for j in range(legs.at.shape[1]):
@@ -221,15 +235,15 @@ def _slopes(legs: Legs, leg: int, spots: Array, turns: Array, out: Array) -> Non
                 if legs.kinds[leg, j] == 1:
                     axis[i] = legs.axes[leg, j, i]
             rotate(turns[j], axis, spin)
-            x = spots[end, 0] - spots[j, 0]
-            y = spots[end, 1] - spots[j, 1]
-            z = spots[end, 2] - spots[j, 2]
+            x = foot[0] - spots[j, 0]
+            y = foot[1] - spots[j, 1]
+            z = foot[2] - spots[j, 2]
             share = 1.0 / length if j <= end else 0.0
             out[0, column] = share * (spin[1] * z - spin[2] * y)
             out[1, column] = share * (spin[2] * x - spin[0] * z)
             out[2, column] = share * (spin[0] * y - spin[1] * x)
             for i in range(3):
-                out[3 + i, column] = TURN * spin[i]
+                out[3 + i, column] = TURN * legs.turned[i] * spin[i]
             column += 1
 
 
@@ -251,7 +265,7 @@ def _reach(
     legs: Legs, leg: int, q: Array, ankle: tuple[float, float, float], foot: Quaternion
 ) -> None:
     """Let any leg reach `ankle` with a foot turned as `foot` from level, in place."""
-    count, end = legs.at.shape[1], legs.ankles[leg]
+    count = legs.at.shape[1]
     spots, turns = np.empty((count, 3)), np.empty((count, 4))
     aim, turned = np.empty(4), np.empty(4)
     turned[0], turned[1], turned[2], turned[3] = foot
@@ -262,18 +276,20 @@ def _reach(
     length = legs.bones[leg, 0] + legs.bones[leg, 1]
     miss, slope = np.empty(6), np.zeros((6, size))
     normal, step, spin = np.empty((size, size)), np.empty(size), np.empty(3)
+    foot_at = np.empty(3)
     for _ in range(ROUNDS):
         _place_leg(legs, leg, q, spots, turns)
+        _end_of(legs, leg, spots, turns, foot_at)
         x, y, z = ankle[0] - spots[0, 0], ankle[1] - spots[0, 1], ankle[2] - spots[0, 2]
         far = math.sqrt(x * x + y * y + z * z)
         share = min(1.0, STRAIGHT * length / max(far, ENOUGH))
-        miss[0] = (spots[0, 0] + share * x - spots[end, 0]) / length
-        miss[1] = (spots[0, 1] + share * y - spots[end, 1]) / length
-        miss[2] = (spots[0, 2] + share * z - spots[end, 2]) / length
+        miss[0] = (spots[0, 0] + share * x - foot_at[0]) / length
+        miss[1] = (spots[0, 1] + share * y - foot_at[1]) / length
+        miss[2] = (spots[0, 2] + share * z - foot_at[2]) / length
         multiply_inverse(aim, turns[count - 1], turned)
         logarithm(turned, spin)
         for i in range(3):
-            miss[3 + i] = TURN * spin[i]
+            miss[3 + i] = TURN * legs.turned[i] * spin[i]
         _slopes(legs, leg, spots, turns, slope)
         _normal(slope, miss, normal, step)
         eliminate(normal, step)

@@ -6,42 +6,53 @@ hips to the foot is solved for the ankle's place and the foot's orientation, fro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.leg_kernels import Legs, find_ankles, solve_leg
-from ambulo.motion.retargeting.body import RetargetBody, retarget_body
+from ambulo.motion.retargeting.body import retarget_body
 from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.rotations import quat_rotate
 
+PARTS = ("thigh", "shin", "foot")
+"""Roles of a leg."""
 LENGTH, WIDTH = 0.8593, 0.18
 """Leg of human23 from hip to ankle, and distance of its ankles in standing, [m]."""
 
 
 def legs_of(character: Character) -> Legs:
-    """The legs of a body.
+    """The legs of a body; feet without a joint end at the middle of their soles.
 
     Raises:
-        ConfigError: A leg without shin or foot, or of another number of joints than the other.
+        ConfigError: A leg without a shin, or of another number of joints than the other.
     """
     skeleton, model = character.skeleton, character.model
     roles = roles_of(skeleton)
-    parts = ("thigh", "shin", "foot")
-    lacking = [f"{s}_{p}" for s in SIDES for p in parts if f"{s}_{p}" not in roles]
+    lacking = [f"{s}_{p}" for s in SIDES for p in PARTS[:2] if f"{s}_{p}" not in roles]
     if lacking:
         raise ConfigError(
             f"{character.name} has no legs that steps can be solved for: no joint is its "
             f"{', '.join(lacking)}; stand, imitate and track need none"
         )
     body = retarget_body(skeleton)
-    chains = [skeleton.path(0, body.parts[f"{side}_foot"])[1:] for side in SIDES]
+    jointed = all(f"{side}_foot" in roles for side in SIDES)
+    parts = PARTS if jointed else PARTS[:2]
+    chains = [skeleton.path(0, body.parts[f"{side}_{parts[-1]}"])[1:] for side in SIDES]
     names = [[skeleton.joints[j] for j in chain] for chain in chains]
     if len(chains[0]) != len(chains[1]):
         raise ConfigError(f"{character.name}: its legs have unlike joints")
     joints = np.array([[roles[f"{side}_{part}"] for part in parts] for side in SIDES])
+    ends = np.zeros((2, 3)) if jointed else _sole_middles(character, chains)
     places = body.positions[joints]
+    if not jointed:
+        knees = [chain[-1] for chain in chains]
+        feet = body.positions[knees] + quat_rotate(body.orientations[knees], ends)
+        places = np.concatenate([places, feet[:, None]], axis=1)
     ids = [[model.joint(name).id for name in leg] for leg in names]
     ball = int(mujoco.mjtJoint.mjJNT_BALL)
     kinds = np.where(model.jnt_type[ids] == ball, 3, 1)
@@ -53,7 +64,7 @@ def legs_of(character: Character) -> Legs:
         and not np.any(bones[..., :2])
     )
     own = character.standing is not None
-    level, width = _standing_feet(character, body, joints[:, 2])
+    level, width = _standing_feet(character, [chain[-1] for chain in chains], ends)
     lengths = np.linalg.norm(np.diff(places, axis=1), axis=2)
     limits = np.where(
         model.jnt_limited[ids][..., None], model.jnt_range[ids], [-9.0, 9.0]
@@ -70,7 +81,14 @@ def legs_of(character: Character) -> Legs:
         skeleton.rest[chains].copy(),
         model.jnt_axis[ids].copy(),
         limits.copy(),
-        np.array([chains[k].index(joints[k, 2]) for k in range(2)]),
+        np.array(
+            [
+                chains[k].index(joints[k, 2]) if jointed else len(chains[k]) - 1
+                for k in range(2)
+            ]
+        ),
+        ends,
+        np.array([1.0, 1.0, 1.0] if jointed else [0.0, 0.0, 1.0]),
         level,
         bool(closed),
         float(lengths.sum(axis=1).mean()) / LENGTH if own else 1.0,
@@ -78,23 +96,35 @@ def legs_of(character: Character) -> Legs:
     )
 
 
+def _sole_middles(character: Character, chains: Sequence[Sequence[int]]) -> Floats:
+    """Middle of the sole of each leg in the frame of its last joint, (2, 3), [m]."""
+    soles = character.soles
+    owners, sides = np.array(soles.joints), np.array(soles.sides)
+    rows = [(owners == chain[-1]) & (sides == k) for k, chain in enumerate(chains)]
+    return np.array([np.asarray(soles.offsets)[row].mean(axis=0) for row in rows])
+
+
 def _standing_feet(
-    character: Character, body: RetargetBody, ankles: Ints
+    character: Character, last: Sequence[int], ends: Floats
 ) -> tuple[Floats, float]:
     """Orientations (2, 4) of level feet, and the distance of the ankles in standing, [m].
 
-    Of the suite's bodies at rest; `ankles` (2,) are joints.
+    Of the suite's bodies at rest; `last` (2,) are the last joints of the legs, `ends` (2, 3)
+    the feet in their frames.
     """
-    feet = [body.parts[f"{side}_foot"] for side in SIDES]
+    body = retarget_body(character.skeleton)
     if character.standing is None:
-        return np.asarray(body.orientations[feet]), WIDTH
+        return np.asarray(body.orientations[last]), WIDTH
     data = mujoco.MjData(character.model)
     data.qpos[:] = character.standing
     mujoco.mj_kinematics(character.model, data)
-    names = character.skeleton.joints
-    left, right = (data.body(names[joint]).xpos for joint in ankles)
-    level = np.array([data.body(names[foot]).xquat for foot in feet])
-    return level, float(abs(left[1] - right[1]))
+    feet = [data.body(character.skeleton.joints[joint]) for joint in last]
+    level = np.array([foot.xquat for foot in feet])
+    places = [
+        foot.xpos + quat_rotate(turn, end)
+        for foot, turn, end in zip(feet, level, ends, strict=True)
+    ]
+    return level, float(abs(places[0][1] - places[1][1]))
 
 
 def ankle_places(legs: Legs, qpos: Floats) -> Floats:

@@ -6,15 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ambulo.configs.arrays import Floats, Ints
+from ambulo.configs.arrays import Floats
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
-from ambulo.envs.reference.balance import (
-    BalanceController,
-    balance_controller,
-    cycle_steps,
-)
+from ambulo.envs.reference.balance import balance_controller, cycle_steps
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.clips.survival import STANDING, best_feedback
 from ambulo.envs.reference.inverse_dynamics import ground_reaction
@@ -22,6 +18,7 @@ from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.envs.reference.joint_positions import qpos_of
 from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
+from ambulo.envs.reference.walk_gaits import STAND, Options, stepping_gaits
 from ambulo.motion.gaits.variants import standing_cycle
 from ambulo.motion.roles import roles_of
 from ambulo.muscle.coupling import joint_coupling
@@ -40,7 +37,8 @@ def standing_reference(
 ) -> Reference:
     """Standing still, as a gait that goes nowhere; arguments as `build_reference`.
 
-    Its torques are those of static inverse dynamics.
+    Its torques are those of static inverse dynamics. Bodies of the user's own that pushes
+    topple have steps beside it (`stepping_gaits`).
     """
     model, soles = character.model, character.soles
     qpos, still = standing_positions(character)[None], np.zeros((1, int(model.nv)))
@@ -53,22 +51,35 @@ def standing_reference(
     torque = coupling.expanded(coupling.reduced(left, coupling.factors(qpos)))
     torque[:, :6] = 0.0
     table = ReferenceTable(control_dt, np.zeros(3), qpos, still, torque)
-    controller = None
-    if balance:
-        dofs = matching_dofs(character, joints)
-        controller = _standing_controller(character, table, dofs, control_dt)
+    dofs = matching_dofs(character, joints)
+    controller, held = None, 1.0
+    if balance and character.standing is None:
+        controller = balance_controller(character, table, dofs, control_dt=control_dt)
+    elif balance:  # the best of several
+        steps = cycle_steps(character, table, dofs, control_dt=control_dt)
+        controller, held = best_feedback(
+            character, table, [steps], dofs, control_dt, STANDING
+        )
     gaits = [ReferenceMotion(table, controller, {})]
+    if held < STANDING.enough:
+        gaits = _with_steps(gaits, held, (character, tuple(joints), control_dt))
     return Reference.of("standing", character, control_dt, gaits)
 
 
-def _standing_controller(
-    character: Character, table: ReferenceTable, dofs: Ints, control_dt: float
-) -> BalanceController:
-    """Balance controller of a standing body; for a user's own body the best of several."""
-    if character.standing is None:
-        return balance_controller(character, table, dofs, control_dt=control_dt)
-    steps = cycle_steps(character, table, dofs, control_dt=control_dt)
-    return best_feedback(character, table, [steps], dofs, control_dt, STANDING)[0]
+def _with_steps(
+    gaits: list[ReferenceMotion], held: float, options: Options
+) -> list[ReferenceMotion]:
+    """`gaits`, or those of a body that steps, if these hold more than `held` of the bodies."""
+    try:
+        steps = stepping_gaits(options, slow=True)
+    except ConfigError:  # no legs that steps can be solved for
+        return gaits
+    on_spot = max(
+        gait.report["held"]
+        for gait in steps
+        if gait.name != STAND and gait.table.speed == 0.0
+    )
+    return steps if on_spot > held else gaits
 
 
 def standing_positions(character: Character) -> Floats:

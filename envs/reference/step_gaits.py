@@ -227,7 +227,10 @@ def _centre(motion: Motion, qpos: Floats, character: Character) -> Floats:
 
 
 def _sole(character: Character, legs: Legs) -> tuple[float, float]:
-    """Height of the ankle of a level standing foot, and where it bears ahead of it, [m]."""
+    """Height of the ankle of a level standing foot, and where it bears ahead of it, [m].
+
+    Feet of users' own bodies bear where they do in the standing pose: ankles may be weak.
+    """
     skeleton, soles = character.skeleton, character.soles
     still = np.zeros((1, len(skeleton), 4))
     still[..., 0] = 1.0
@@ -236,10 +239,13 @@ def _sole(character: Character, legs: Legs) -> tuple[float, float]:
         still = motion_of_positions(rows, character.model, skeleton, 1.0).rotations
     cycle = Cycle(skeleton, 1.0, np.zeros(3), np.zeros((1, 3)), still)
     places = sole_places(cycle, soles)[0]
-    ankle = ankle_places(legs, qpos_of(cycle, character.model))[0, 0]
+    qpos = qpos_of(cycle, character.model)
+    ankles = ankle_places(legs, qpos)[0]
     heel, toe = places[:, 0].min(), places[:, 0].max()
-    share = heel + FOOT_SHARE * (toe - heel) - ankle[0]
-    return float(ankle[2] - places[:, 2].min() - DEPTH), float(share)
+    share = heel + FOOT_SHARE * (toe - heel) - ankles[0, 0]
+    if character.standing is not None:
+        share = body_places(qpos, character.model)[1][0, 0] - ankles[:, 0].mean()
+    return float(ankles[0, 2] - places[:, 2].min() - DEPTH), float(share)
 
 
 def _zero_moment(feet: Floats, mid: float) -> Floats:

@@ -40,6 +40,7 @@ from ambulo.envs.characters.own.strength import (
     CARRIES,
     check_strength,
     drive_gains,
+    foot_reach,
     gains_of,
     largest_load,
     largest_torques,
@@ -52,8 +53,6 @@ from ambulo.motion.skeleton import Skeleton
 _FRONT_LEG = {"upper_arm": "thigh", "forearm": "shin", "hand": "foot"}
 ARMATURE = 5e-4
 """Smallest inertia added to a joint over mass * leg length squared."""
-EASY = 0.4
-"""Largest load of a joint with which the centre of mass stays over the middle of the soles."""
 MAX_AXES = 250
 """Most joint axes of a body; a balance controller's cost grows with their cube."""
 SHORTEST, LONGEST = 0.1, 3.0
@@ -155,14 +154,9 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
         )
     if any(sole.is_ball for sole in feet.soles):
         notes.append("ball feet: it cannot stand still, it must balance")
+    if not roles.four_legs:
+        pose = stance.solve(foot_reach(body, chains, torques))
     load = largest_load(body, pose, soles, torques, part_of)
-    for ankles in (0.25, 0.5, 0.75, 1.0):
-        if load[0] <= EASY:  # toward the ankles no farther than needed: heels are short
-            break
-        leaned = stance.solve(ankles=ankles)
-        found_load = largest_load(body, leaned, soles, torques, part_of)
-        if found_load[0] < load[0]:
-            pose, load = leaned, found_load
     check_strength(load, torques)
     return BodyRecord(
         name=name,

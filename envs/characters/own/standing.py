@@ -116,20 +116,23 @@ class StandingPose:
         self._low, self._high = np.array(low), np.array(high)
         self._start, self._weight = np.array(start), np.array(weight)
         hips = self._points_of_joints(joints)
-        self._ankles = 0.0
+        self._reach = np.full(2, np.inf)
         self._width = max(1.1 * hips, 0.18 * leg)
         turns = self._data.xmat[list(soles.feet)].reshape(2, 3, 3)
         self._lengths = self._lengths_of(self._bottoms()) if keeps_length else None
         self._ahead = turns.transpose(0, 2, 1) @ np.array([1.0, 0.0, 0.0])
 
-    def solve(self, *, ankles: float = 0.0) -> Floats:
+    def solve(self, reach: Sequence[float] = (np.inf, np.inf)) -> Floats:
         """Return the pose, MuJoCo's positions (nq,): soles level, centre of mass over them.
 
+        The centre of mass is over the middle of where the feet can press: within the soles,
+        and as near to the feet's joints as their motors need.
+
         Args:
-            ankles: Where the centre of mass is between the middle of the soles, 0, and that
-                of the feet's joints, 1, where ankles need the least torque.
+            reach: How far from the joint of the left and right foot its motors can carry
+                half the weight, fore and aft, [m].
         """
-        self._ankles = ankles
+        self._reach = np.asarray(reach, dtype=np.float64)
         lift = -self._bottoms()[:, 2].min()
         start = np.r_[np.clip(self._start, self._low, self._high), lift, 0.0, 0.0]
         low = np.r_[self._low, -5.0 * self._leg, -0.5, -0.5]
@@ -190,9 +193,16 @@ class StandingPose:
 
     def _goal(self) -> Floats:
         """Where the centre of mass should be, (2,), [m]."""
-        middle = self._middle()[:2]
-        feet = self._data.xpos[list(self._soles.feet), :2].mean(axis=0)
-        goal: Floats = middle + self._ankles * (feet - middle)
+        points = self._bottoms()
+        goals = []
+        for side, reach in enumerate(self._reach):
+            own = points[self._soles.sides == side]
+            heel, toe = own[:, 0].min(), own[:, 0].max()
+            joint = self._data.xpos[self._soles.feet[side], 0]
+            ends = np.clip([heel, toe], joint - reach, joint + reach)
+            goals.append([np.clip(ends, heel, toe).mean(), 0.0])
+        goal: Floats = np.mean(goals, axis=0)
+        goal[1] = self._middle()[1]
         return goal
 
     def _residuals(self, x: Floats) -> Floats:

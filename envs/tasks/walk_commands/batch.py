@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
 from ambulo.envs.layout import ObservationLayout
+from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.reference.crouches import RATE, Crouches, depth_for
 from ambulo.envs.reference.leg_kernels import stand_over
 from ambulo.envs.reference.legs import ankle_places
+from ambulo.envs.reference.reference import Reference
 from ambulo.envs.simulation.frames import along_heading
 from ambulo.envs.tasks.walk_commands.arms import ARM, Elbows, LedArms, nearer_hand
 from ambulo.envs.tasks.walk_commands.commands import SETTLING, stands_still
@@ -41,7 +43,6 @@ class WalkCommandsBatch(WalkingBatch):
     led.
     """
 
-    own_bodies = WalkingBatch
     settling = SETTLING
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -67,6 +68,11 @@ class WalkCommandsBatch(WalkingBatch):
         """Gaze targets."""
         self._led_columns = np.concatenate([*self.arms.columns, *self.gaze.columns])
         self._led_dofs = np.concatenate([*self.arms.dofs, *self.gaze.dofs])
+
+    @classmethod
+    def of_own(cls, reference: Reference) -> type[LocomotionBatch]:
+        """As of `LocomotionBatch`: their hands, height and gaze are not led."""
+        return WalkingBatch
 
     sinking_rate = RATE
     """Fastest change of the depth, [1/s]."""

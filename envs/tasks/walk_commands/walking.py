@@ -121,7 +121,7 @@ class WalkingBatch(CommandedBatch):
         self._places = self.simulation.bind("xpos")
         self._turns = self.simulation.bind("xmat")
         roles = roles_of(self.character.skeleton)
-        feet = [roles[f"{side}_foot"] for side in SIDES]
+        feet = [roles.get(f"{s}_foot", roles[f"{s}_shin"]) for s in SIDES]
         self._ankles = [body_of_joint(self.character, joint) for joint in feet]
 
     _saved = (
@@ -275,10 +275,11 @@ class WalkingBatch(CommandedBatch):
         shoved = self.standing & self.config.walk.trip
         shove = np.where(self.stood < SWAY, SPEED_OFF, TRIP_SPEED)
         shoved &= (speed > shove) & ~busy | pressed
-        begins = self.standing & (~still | shoved)
+        begins = self.standing & (~still | shoved | (not self.gaits.stands))
         between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
         apart = along_heading(between, self._yaw)
         ends = ~self.standing & still & ~self.touched & (time >= self.held_until)
+        ends &= self.gaits.stands
         width = float(self._steering.centres[-1, :, 1] @ [1.0, -1.0])
         ends &= stops(self.phase, mid, self.command, apart, speed, width)
         self.standing = (self.standing & ~begins) | ends

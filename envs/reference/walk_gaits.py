@@ -241,7 +241,7 @@ def stepping_gaits(options: Options, *, slow: bool = False) -> list[ReferenceMot
 
     Args:
         options: The body, and what its controllers move.
-        slow: Whether the slowest ahead is the last.
+        slow: For a body that stays in place: the first three, whatever they hold.
     """
     character, joints, _ = options
     posture = standing_posture(character)
@@ -257,7 +257,9 @@ def stepping_gaits(options: Options, *, slow: bool = False) -> list[ReferenceMot
             period, best, chosen = tried, mean, gaits
         if mean >= QUICK:
             break
-    for row in () if slow else STEPS[3:]:
+    if slow:
+        return sorted([stand, *chosen], key=_pace)
+    for row in STEPS[3:]:
         if chosen[-1].report["held"] >= LEAST:
             chosen.append(_stepping(row, period, posture, options))
     if chosen[-1].report["held"] < LEAST:

@@ -13,6 +13,7 @@ import numpy as np
 from ambulo.configs.arrays import Floats
 from ambulo.configs.body import BodyRecord
 from ambulo.configs.errors import ConfigError, SkeletonError
+from ambulo.envs.characters.ankles import ankle_reach
 from ambulo.envs.characters.own.body_xml import (
     BodyParts,
     body_xml,
@@ -40,7 +41,6 @@ from ambulo.envs.characters.own.strength import (
     CARRIES,
     check_strength,
     drive_gains,
-    foot_reach,
     gains_of,
     largest_load,
     largest_torques,
@@ -155,7 +155,8 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
     if any(sole.is_ball for sole in feet.soles):
         notes.append("ball feet: it cannot stand still, it must balance")
     if not roles.four_legs:
-        pose = stance.solve(foot_reach(body, chains, torques))
+        ankles = [chains.get(f"{side}_foot", ()) for side in SIDES]
+        pose = stance.solve(ankle_reach(body, ankles, torques)[:, 0].tolist())
     load = largest_load(body, pose, soles, torques, part_of)
     check_strength(load, torques)
     return BodyRecord(

@@ -12,7 +12,6 @@ from ambulo.configs.errors import ConfigError
 from ambulo.configs.muscle import JointGain, SpdGains
 from ambulo.envs.characters.own.settings import BodySettings
 from ambulo.envs.characters.own.standing import StandingSoles, holding_torques
-from ambulo.motion.roles.tree import SIDES
 
 STIFFNESS: dict[str, float] = {
     "foot": 2.0, "shin": 2.5, "thigh": 2.5, "toe": 0.2, "spine": 2.5, "chest": 2.5,
@@ -81,34 +80,6 @@ def drive_gains(body: mujoco.MjModel, torques: dict[str, float]) -> frozenset[st
     if min(reach.values(), default=DRIVE) >= DRIVE:
         return frozenset()
     return frozenset(name for name, angle in reach.items() if angle < DRIVES)
-
-
-def foot_reach(
-    body: mujoco.MjModel, chains: dict[str, tuple[str, ...]], torques: dict[str, float]
-) -> tuple[float, float]:
-    """Return how far from the left and right ankle its motors can carry half the weight, [m].
-
-    That is fore and aft: each hinge of an ankle carries its share of the moment about the
-    lateral axis. It is infinite for feet without a joint.
-
-    Args:
-        body: The body.
-        chains: Joints of each role.
-        torques: Largest torque of each joint, [N m].
-    """
-    data = mujoco.MjData(body)
-    mujoco.mj_forward(body, data)
-    half = 0.5 * float(body.body_mass.sum() * np.linalg.norm(body.opt.gravity))
-    reach = []
-    for side in SIDES:
-        moment = np.inf
-        for name in chains.get(f"{side}_foot", ()):
-            joint = body.joint(name).id
-            hinge = body.jnt_type[joint] == mujoco.mjtJoint.mjJNT_HINGE
-            across = abs(float(data.xaxis[joint, 1])) if hinge else 1.0
-            moment = min(moment, torques.get(name, np.inf) / max(across, 1e-6))
-        reach.append(moment / half)
-    return reach[0], reach[1]
 
 
 def largest_load(

@@ -16,12 +16,18 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from scipy.ndimage import maximum_filter1d, uniform_filter1d
 
 from ambulo.configs.arrays import Bools, Floats
+from ambulo.envs.characters.ankles import ankle_reach
 from ambulo.envs.characters.character import Character
+from ambulo.envs.reference.clips.whole_body_control import largest_torque
 from ambulo.envs.reference.inverse_dynamics import root_wrench
 from ambulo.envs.reference.joint_positions import motion_states
 from ambulo.motion.gaits.planting import with_shifted_feet
 from ambulo.motion.gaits.soles import GRAVITY, sole_places
+from ambulo.motion.kinematics import forward_kinematics
 from ambulo.motion.motion import Motion
+from ambulo.motion.retargeting.body import retarget_body
+from ambulo.motion.roles import SIDES
+from ambulo.motion.rotations import quat_conjugate, quat_rotate
 
 NEAR = 0.05
 """Height of a sole point up to which it can bear, [m]."""
@@ -43,6 +49,8 @@ PROJECTIONS = 40
 STAY, BEND = 0.2, 0.07
 """Weights, beside 1 of the centre of pressure: of the shift, and of its jerk times `BEND`^3
 [s^3]."""
+AHEAD = np.array([1.0, 0.0, 0.0])
+"""Where feet look at rest."""
 _DIRECTIONS = np.linspace(0.0, 2.0 * np.pi, 32, endpoint=False)
 _NORMALS = np.stack([np.cos(_DIRECTIONS), np.sin(_DIRECTIONS)])
 
@@ -53,20 +61,20 @@ def balanced(motion: Motion, character: Character) -> tuple[Motion, Floats]:
     With z the median height of the root, a its acceleration and j its jerk, the shift d (T, 2)
     and the corrections e of the centre of pressure minimise (d - z/g a - e)^2 + STAY^2 d^2 +
     (BEND^3 j)^2 in the mean. Each e brings the centre of pressure `MARGIN` within the soles
-    that are near the ground, as far as `LARGEST` goes. In flights, where nothing pushes,
-    (z/g a)^2 stands for the first term. Feet stay where they are.
+    near the ground (`bearing_places`), as far as `LARGEST` goes. In flights, where nothing
+    pushes, (z/g a)^2 stands for the first term. Feet stay where they are.
 
     Args:
         motion: On the character's skeleton, feet on the ground at height 0.
         character: The body.
     """
     start = motion.root_positions[:, :2].copy()
-    model, soles = character.model, character.soles
+    model = character.model
     for _ in range(ROUNDS):
         wrench = root_wrench(model, motion_states(motion, model))
         size = max(1, round(AVERAGE * motion.fps))
         center, has_center = center_of_pressure(wrench, size)
-        reach = sole_reach(sole_places(motion, soles), 1)
+        reach = sole_reach(bearing_places(motion, character), 1)
         asked = has_center & np.isfinite(reach).all(axis=1)
         height = float(np.median(motion.root_positions[:, 2]))
         shift = _shift(center, _within(reach), asked, ~has_center, height, motion.fps)
@@ -76,6 +84,40 @@ def balanced(motion: Motion, character: Character) -> tuple[Motion, Floats]:
         back[:, :, :2] = -shift[:, None]
         motion = with_shifted_feet(motion.replace(root_positions=root), back)
     return motion, motion.root_positions[:, :2] - start
+
+
+def bearing_places(motion: Motion, character: Character) -> Floats:
+    """Lowest places of the sole points, as near to the ankles as their motors need.
+
+    In the world, [m]. Shape (T, P, 3).
+    """
+    places, soles = sole_places(motion, character.soles), character.soles
+    body, model = retarget_body(motion.skeleton), character.model
+    bound, names = largest_torque(model), motion.skeleton.joints
+    torques = {
+        model.joint(joint).name: float(bound[model.jnt_dofadr[joint]])
+        for joint in range(1, model.njnt)
+    }
+    feet = [f"{side}_foot" for side in SIDES]
+    if not all(foot in body.roles for foot in feet):
+        return places
+    chains = [body.chains.get(foot, [body.roles[foot]]) for foot in feet]
+    ankles = [[names[joint] for joint in chain] for chain in chains]
+    reach = ankle_reach(model, ankles, torques)
+    at, turns = forward_kinematics(
+        motion.skeleton, motion.root_positions, motion.rotations
+    )
+    for side, foot in enumerate(feet):
+        joint, own = body.roles[foot], np.array(soles.sides) == side
+        ahead = quat_rotate(quat_conjugate(body.orientations[joint]), AHEAD)
+        forward = quat_rotate(turns[:, joint], ahead)[:, None, :2]
+        forward = forward / np.linalg.norm(forward, axis=-1, keepdims=True)
+        axes = np.stack([forward, forward[..., ::-1] * [-1.0, 1.0]])
+        ankle = at[:, joint, None, :2]
+        apart = ((places[:, own, :2] - ankle) * axes).sum(axis=-1)
+        apart = np.clip(apart, -reach[side, :, None, None], reach[side, :, None, None])
+        places[:, own, :2] = ankle + (apart[..., None] * axes).sum(axis=0)
+    return places
 
 
 def center_of_pressure(wrench: Floats, size: int) -> tuple[Floats, Bools]:

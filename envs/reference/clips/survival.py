@@ -75,6 +75,10 @@ class Trial:
     """Of starts and disturbances; reports use other ones than 1000."""
     enough: float = 1.0
     """Fraction that stays up from which no other controller is tried."""
+    leash: float = LARGEST_DEVIATION
+    """Largest distance from its place, along X and Y, that feedback reads, [m]."""
+    drift: float = np.inf
+    """Speed at which a body drifts from its place that counts as a fall, [m/s]."""
 
 
 PUSHED = STANDARD[2]
@@ -131,6 +135,8 @@ def survival(
     bodies: int = 40,
     seed: int = 0,
     seconds: float = CYCLIC_SECONDS,
+    leash: float = LARGEST_DEVIATION,
+    drift: float = np.inf,
 ) -> float:
     """Share of bodies that do not fall until the clip's end, or for `seconds` of a cycle.
 
@@ -146,6 +152,8 @@ def survival(
         bodies: How many.
         seed: Of starts and disturbances.
         seconds: How long a cycle, which has no end, is followed, [s].
+        leash: Largest distance from its place that feedback reads, [m].
+        drift: Mean speed away from its place that counts as a fall, [m/s].
     """
     random = np.random.default_rng(seed)
     simulation = CharacterSimulation(
@@ -169,8 +177,10 @@ def survival(
     while (live := simulation.time < end - 0.5 * control_dt).any():
         pushed = simulation.time - time < PUSH_TIME
         simulation.push[:, root, :2] = np.where(pushed[:, None], force, 0.0)
-        step_with_feedback(simulation, table, controller)
+        step_with_feedback(simulation, table, controller, leash)
         fell |= fallen(simulation, table) & live
+    apart = np.linalg.norm(deviations(simulation, table)[0][:, :2], axis=1)
+    fell |= apart > drift * (simulation.time - time)
     return float(1.0 - fell.mean())
 
 
@@ -201,6 +211,7 @@ def best_feedback(
             survival(
                 character, table, controller, disturbance, control_dt=control_dt,
                 bodies=trial.bodies, seed=trial.seed, seconds=trial.seconds,
+                leash=trial.leash, drift=trial.drift,
             )
             for disturbance in trial.disturbances
         ]  # fmt: skip
@@ -216,12 +227,14 @@ def step_with_feedback(
     simulation: CharacterSimulation,
     table: ReferenceTable,
     controller: BalanceController | None,
+    leash: float = LARGEST_DEVIATION,
 ) -> None:
-    """One control step along a reference with its feedback."""
+    """One control step along a reference with its feedback; `leash` as of `survival`."""
     if controller is None:
         follow(simulation, table, np.zeros_like(simulation.qvel))
         return
     deviation, velocity = deviations(simulation, table)
+    deviation[:, :2] = np.clip(deviation[:, :2], -leash, leash)
     bound = LARGEST_DEVIATION
     offsets = controller.offsets(
         table.phase(simulation.time),

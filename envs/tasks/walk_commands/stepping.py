@@ -6,6 +6,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Bools, Floats
 from ambulo.envs.reference.legs import WIDTH
+from ambulo.envs.reference.walk_gaits import LEASH
 from ambulo.envs.simulation.frames import hold_near
 
 NEAR = 0.05
@@ -24,9 +25,9 @@ TRIP_SPEED, TRIP_FORCE = 0.15, 16.0
 SWAY = 0.4
 """Time in which the sway of the last step dies out, [s]; until then `SPEED_OFF` is no push."""
 
-LEASH, TOUCHED_LEASH, YAW_LEASH = 0.2, 0.03, 0.4
-"""Largest distance of the reference frame from a body, [m], the same on contact with an
-obstacle, and its largest yaw from the body, [rad]."""
+TOUCHED_LEASH, YAW_LEASH = 0.03, 0.4
+"""Largest distance of the reference frame from a body on contact with an obstacle, [m], and its
+largest yaw from the body, [rad]."""
 TIED = 0.3
 """Fraction of the distance to between the feet that the frame of a standing body moves per
 step."""

@@ -212,7 +212,8 @@ class WalkingBatch(CommandedBatch):
             stands = self.rngs[env].random() < self.config.walk.stand_start
             self._draw(int(env), 0.0)
             self._place(int(env), 0.0)
-            self.standing[env] = stands or stands_still(self.goal[env : env + 1])[0]
+            stands |= bool(stands_still(self.goal[env : env + 1])[0])
+            self.standing[env] = stands and self.gaits.stands
             if self.standing[env]:
                 self.phase[env] = first_phase(mid, np.zeros(1))[0]
             else:
@@ -275,7 +276,7 @@ class WalkingBatch(CommandedBatch):
         shoved = self.standing & self.config.walk.trip
         shove = np.where(self.stood < SWAY, SPEED_OFF, TRIP_SPEED)
         shoved &= (speed > shove) & ~busy | pressed
-        begins = self.standing & (~still | shoved | (not self.gaits.stands))
+        begins = self.standing & (~still | shoved)
         between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
         apart = along_heading(between, self._yaw)
         ends = ~self.standing & still & ~self.touched & (time >= self.held_until)

@@ -119,9 +119,20 @@ def test_legs_of_hinges_reach_ankles_with_level_feet(walker: Character) -> None:
             assert abs(foot @ level) > 1.0 - 1e-6
 
 
-def test_legs_without_feet_are_refused(balls: Character) -> None:
-    with pytest.raises(ConfigError, match="left_foot"):
-        legs_of(balls)
+def test_legs_without_feet_reach_with_their_soles(balls: Character) -> None:
+    legs = legs_of(balls)
+    qpos = np.repeat(np.asarray(balls.standing)[None], 2, axis=0)
+    still = ankle_places(legs, qpos)
+    data = mujoco.MjData(balls.model)
+    data.qpos[:] = balls.standing
+    mujoco.mj_kinematics(balls.model, data)
+    radius = balls.soles.radius
+    assert (np.abs(still[0, :, 2] - radius) < 0.005).all()  # the balls stand
+    wanted = still + np.array([
+        [[0.1, 0.02, 0.05], [-0.1, -0.02, 0.08]], [[0.0, 0.0, 0.1], [0.1, 0.0, 0.1]],
+    ])  # fmt: skip
+    set_feet(legs, qpos, wanted)
+    np.testing.assert_allclose(ankle_places(legs, qpos), wanted, atol=2e-4)
 
 
 @pytest.mark.integration

@@ -15,7 +15,7 @@ from ambulo.envs.tasks.walk_commands.walking import WalkingBatch
 from ambulo.evaluate.locomotion.evaluation import LocomotionSubject
 from ambulo.evaluate.locomotion.trials import run_course
 
-STEPS = ((-0.35, 0.8, 0.18), (0.0, 0.8, 0.18), (0.5, 0.75, 0.15), (3.0, 0.5, 0.14))
+STEPS = ((-0.35, 0.18), (0.0, 0.18), (0.5, 0.15), (3.0, 0.14))
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +29,7 @@ def walkers(tmp_path_factory: pytest.TempPathFactory) -> WalkingBatch:
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(walk_gaits, "STEPS", STEPS)
+        patch.setattr(walk_gaits, "PERIODS", (0.8,))
         batch = make_batch(config, 6, seed=0)
     assert isinstance(batch, WalkingBatch)
     return batch

@@ -26,6 +26,7 @@ from ambulo.envs.characters.registry import (
 )
 from ambulo.envs.reference.clips.survival import push_scale
 from ambulo.envs.reference.standing import standing_positions
+from ambulo.envs.tasks.stand import SteppingStandBatch
 from ambulo.evaluate.locomotion.evaluation import (
     LocomotionSubject,
     bodies,
@@ -106,12 +107,15 @@ class StandingCheck:
     """Impulse of the pushes, [N s]."""
     balance: bool
     """Whether the balance controller helped."""
+    steps: Literal["never", "pushed", "always"] = "never"
+    """When it steps on the spot."""
 
     @property
     def text(self) -> str:
         """How long it stands."""
         if self.calm == 1.0:
-            return f"stands {SECONDS:g} s"
+            how = {"pushed": ", steps when pushed", "always": " by steps on the spot"}
+            return f"stands {SECONDS:g} s{how.get(self.steps, '')}"
         return f"falls after {self.seconds:.1f} s"
 
 
@@ -316,8 +320,10 @@ def _standing(
     calm = undisturbed(config, SECONDS)
     subject = LocomotionSubject(calm, (None,))
     batch = bodies(subject, calm, range(CALM), 0)
-    steps = calm.environment.max_episode_steps
-    played = play(batch, subject, steps)
+    played = play(batch, subject, calm.environment.max_episode_steps)
+    steps: Literal["never", "pushed", "always"] = "never"
+    if isinstance(batch, SteppingStandBatch):
+        steps = "pushed" if batch.gaits.stands else "always"
     batch.close()
     progress(CALM)
     impulse = PUSH * float(character.model.body_mass.sum())
@@ -334,4 +340,5 @@ def _standing(
         pushed,
         impulse,
         calm.environment.balance_law,
+        steps,
     )

@@ -153,7 +153,7 @@ def _prepared(found: SourceModel, label: str, settings: BodySettings) -> BodyRec
             f"{len(tree.muscles)} muscles, used with environment.actuation = muscle"
         )
     if any(sole.is_ball for sole in feet.soles):
-        notes.append("ball feet: it cannot stand still, it must balance")
+        notes.append("ball feet: it cannot stand still, it balances by steps")
     if not roles.four_legs:
         ankles = [chains.get(f"{side}_foot", ()) for side in SIDES]
         pose = stance.solve(ankle_reach(body, ankles, torques)[:, 0].tolist())

@@ -94,7 +94,7 @@ STEPS_TRIAL = Trial(
     leash=LEASH, drift=0.2,
 )  # fmt: skip
 """How their controllers are chosen: a fast gait may need other costs than a slow one. Some let
-a body drift off ever faster, which falls after ten seconds."""
+a body drift off ever faster, which falls after ten seconds; fast gaits may lag."""
 LEAST = 0.2
 """Fraction of bodies that the first gait ahead which ends a body's speeds does not hold; a body
 of which standing holds less never stops stepping."""
@@ -282,7 +282,8 @@ def _stepping(
     character, joints, _ = options
     ((name, made),) = _steps([(row[0], period, row[1])], character, posture, LEFT)
     gait = gait_of(made, character, joints, None, name)
-    return _held(gait, options, STEPS_TRIAL)
+    trial = STEPS_TRIAL if row in STEPS[:3] else replace(STEPS_TRIAL, drift=np.inf)
+    return _held(gait, options, trial)
 
 
 def _held(gait: ReferenceMotion, options: Options, trial: Trial) -> ReferenceMotion:

@@ -111,12 +111,14 @@ def bearing_places(motion: Motion, character: Character) -> Floats:
         joint, own = body.roles[foot], np.array(soles.sides) == side
         ahead = quat_rotate(quat_conjugate(body.orientations[joint]), AHEAD)
         forward = quat_rotate(turns[:, joint], ahead)[:, None, :2]
-        forward = forward / np.linalg.norm(forward, axis=-1, keepdims=True)
+        length = np.linalg.norm(forward, axis=-1, keepdims=True)
+        forward = forward / np.maximum(length, 1e-9)  # 0 of a foot that looks down
         axes = np.stack([forward, forward[..., ::-1] * [-1.0, 1.0]])
         ankle = at[:, joint, None, :2]
         apart = ((places[:, own, :2] - ankle) * axes).sum(axis=-1)
-        apart = np.clip(apart, -reach[side, :, None, None], reach[side, :, None, None])
-        places[:, own, :2] = ankle + (apart[..., None] * axes).sum(axis=0)
+        far = reach[side, :, None, None]
+        over = apart - np.clip(apart, -far, far)
+        places[:, own, :2] -= (over[..., None] * axes).sum(axis=0)
     return places
 
 

@@ -11,7 +11,7 @@ import pytest
 from fixtures.own_bodies import dog_xml, humanoid_xml, without
 from pydantic import ValidationError
 
-from ambulo.configs.errors import ConfigError, MotionError
+from ambulo.configs.errors import MotionError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character

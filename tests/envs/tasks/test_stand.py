@@ -43,7 +43,7 @@ def played(batch: SteppingStandBatch) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.integration
 def test_ball_feet_step_on_the_spot(balls: SteppingStandBatch) -> None:
     names = [gait.name for gait in balls.reference.gaits]
-    assert STAND in names and "0.00" in names
+    assert {STAND, "0.00"} <= set(names)
     balls.reset(np.arange(BODIES))
     balls.pushes.start[:] = np.inf
     fell, went = played(balls)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.clips.balancing import (
     balanced,
+    bearing_places,
     beside,
     center_of_pressure,
     sole_reach,
@@ -78,3 +82,19 @@ def test_balance_is_left_alone(character: Character, still: Motion) -> None:
     assert np.linalg.norm(shift, axis=1).mean() < 0.03
     over = [np.maximum(over_the_edge(one, character), 0.0) for one in (walk, found)]
     assert over[1].mean() <= over[0].mean()
+
+
+def test_soles_reach_as_far_from_the_ankles_as_their_motors_can_carry(
+    character: Character, still: Motion
+) -> None:
+    places = sole_places(still, character.soles)
+    np.testing.assert_array_equal(bearing_places(still, character), places)
+    model = copy(character.model)
+    model.actuator_forcerange[:] = [-15.0, 15.0]
+    weak = replace(character, model=model)
+    near = bearing_places(still, weak)
+    half = 0.5 * model.body_mass.sum() * 9.81
+    for side in (0, 1):
+        own = near[:, np.array(character.soles.sides) == side, :2]
+        assert np.ptp(own[0, :, 0]) < 2.0 * 15.0 / half + 1e-6
+    np.testing.assert_array_equal(near[..., 2], places[..., 2])

@@ -66,7 +66,9 @@ class LocomotionBatch(LocomotionTask):
     """
 
     @classmethod
-    def of_own(cls, reference: Reference) -> type[LocomotionBatch]:
+    def of_own(
+        cls, config: LocomotionConfig, reference: Reference
+    ) -> type[LocomotionBatch]:
         """The batch of bodies of the user's own that follow `reference`."""
         return cls
 

@@ -26,10 +26,13 @@ from ambulo.muscle.muscle_nn import MuscleNN, find_muscle_nn
 AnyBatch = LocomotionBatch | JoinedBatch[Any]
 
 
-def batch_class(task: str, own: Reference | None = None) -> Callable[..., AnyBatch]:
+def batch_class(
+    task: str, own: tuple[LocomotionConfig, Reference] | None = None
+) -> Callable[..., AnyBatch]:
     """The batch of a task: `BATCH` of its file, or of `batch.py` in its folder.
 
-    Of bodies of the user's own, which follow `own`, it may be another (`of_own`).
+    Of bodies of the user's own it may be another (`of_own`): `own` are all settings and
+    what they follow.
 
     Raises:
         ConfigError: There is no such task, or that of the user's own has no batch.
@@ -43,7 +46,7 @@ def batch_class(task: str, own: Reference | None = None) -> Callable[..., AnyBat
     elif not (isinstance(found, type) and issubclass(found, LocomotionBatch)):
         raise ConfigError(f"task {task!r}: its batch is no subclass of LocomotionBatch")
     if own and isinstance(found, type) and issubclass(found, LocomotionBatch):
-        found = found.of_own(own)
+        found = found.of_own(*own)
     batch: Callable[..., AnyBatch] = found
     return batch
 
@@ -93,8 +96,9 @@ def make_batch(
         count = min(config.variation.variants, num_bodies)
         segments = character.model.nbody - 1
         variants = drawn_variants(config.variation, count, segments, seed or 0)
+    own = None if character.standing is None else (config, reference)
     batches: list[Any] = [
-        batch_class(env.task, None if character.standing is None else reference)(
+        batch_class(env.task, own)(
             config,
             reference,
             character,

@@ -12,6 +12,7 @@ from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.reward import Terms, command_terms
 from ambulo.envs.reference.foot_steering import COM_HEIGHT, FootSteering, leaning
 from ambulo.envs.reference.legs import ankle_places
+from ambulo.motion.roles import roles_of
 
 
 def in_phase(values: Sequence[float], share: float) -> float | None:
@@ -86,8 +87,9 @@ class CommandedBatch(LocomotionBatch):
         if self._steering is not None:
             bent = self._reference(self.phase)[0]
             ankles = ankle_places(self._steering.legs, bent)
-            # The feet are the first two end effectors.
-            effectors[:, :2] = ankles - bent[:, None, :3]
+            if "left_foot" in roles_of(self.character.skeleton):
+                # The feet are the first two end effectors.
+                effectors[:, :2] = ankles - bent[:, None, :3]
             com[:, 1] += COM_HEIGHT * self._steering.legs.size * self._lean()
         return effectors, com
 

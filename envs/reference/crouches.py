@@ -18,12 +18,11 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.cached import cached_reference
 from ambulo.envs.reference.cycles.building import gait_of
 from ambulo.envs.reference.cycles.prepare import made_cycle
-from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.gaits import STAND, Blend, Gaits
 from ambulo.envs.reference.joint_positions import motion_of_positions
 from ambulo.envs.reference.legs import ankle_places, legs_of
 from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.step_gaits import standing_steps
-from ambulo.envs.reference.walk_gaits import STAND
 from ambulo.envs.simulation.tangent import Tangent
 from ambulo.motion.roles import roles_of
 from ambulo.motion.rotations import quat_from_rotvec, quat_multiply

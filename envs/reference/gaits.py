@@ -23,6 +23,8 @@ CONTROLLER_ROWS = 64
 """Phases of the stacked balance controllers."""
 RATES = (0.5, 1.4)
 """Slowest and fastest clock, over the gait's own."""
+STAND = "stand"
+"""Name of the gait that stands, among others."""
 DEVIATION_LIMIT = 1.0
 """Deviations from the reference beyond this are cut off in front of the balance controller."""
 
@@ -55,6 +57,8 @@ class Gaits:
                 f"{reference.name}: a clip that ends; the walking tasks follow cycles "
                 "(a motion file, or the reference of one)"
             )
+        names = [gait.name for gait in reference.gaits]
+        self._natural = names.index(STAND) if STAND in names else 0
         self.period = np.array([table.period for table in tables])
         self.speed = reference.speeds
         samples = np.arange(len(tables[0].qpos))[:, None] / len(tables[0].qpos)
@@ -102,13 +106,14 @@ class Gaits:
         return Blend(slower, share, np.ones(len(slower)), time, own)
 
     def natural(self, count: int) -> Blend:
-        """The first gait as it is, for `count` bodies."""
+        """The gait that stands, or the first, as it is, for `count` bodies."""
+        gait = self._natural
         return Blend(
-            np.zeros(count, dtype=np.int64),
+            np.full(count, gait),
             np.zeros(count),
             np.ones(count),
-            np.full(count, self.period[0]),
-            np.full(count, self.speed[0]),
+            np.full(count, self.period[gait]),
+            np.full(count, self.speed[gait]),
         )
 
     def at(self, phase: Floats, blend: Blend) -> tuple[Floats, Floats, Floats]:

@@ -16,7 +16,8 @@ from ambulo.configs.errors import ConfigError
 from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.leg_kernels import Legs, find_ankles, solve_leg
 from ambulo.motion.retargeting.body import retarget_body
-from ambulo.motion.roles import SIDES, roles_of
+from ambulo.motion.roles import SIDES, role_map, roles_of
+from ambulo.motion.roles.finder import FOUR_LEGS
 from ambulo.motion.rotations import quat_rotate
 
 PARTS = ("thigh", "shin", "foot")
@@ -29,7 +30,8 @@ def legs_of(character: Character) -> Legs:
     """The legs of a body; feet without a joint end at the middle of their soles.
 
     Raises:
-        ConfigError: A leg without a shin, or of another number of joints than the other.
+        ConfigError: A leg without a shin, of another number of joints than the other, or with
+            no sole; more than two legs.
     """
     skeleton, model = character.skeleton, character.model
     roles = roles_of(skeleton)
@@ -41,6 +43,8 @@ def legs_of(character: Character) -> Legs:
         )
     body = retarget_body(skeleton)
     jointed = all(f"{side}_foot" in roles for side in SIDES)
+    if not jointed and any(f"{side}_foot" in roles for side in SIDES):
+        raise ConfigError(f"{character.name}: its legs have unlike joints")
     parts = PARTS if jointed else PARTS[:2]
     chains = [skeleton.path(0, body.parts[f"{side}_{parts[-1]}"])[1:] for side in SIDES]
     names = [[skeleton.joints[j] for j in chain] for chain in chains]
@@ -48,6 +52,8 @@ def legs_of(character: Character) -> Legs:
         raise ConfigError(f"{character.name}: its legs have unlike joints")
     joints = np.array([[roles[f"{side}_{part}"] for part in parts] for side in SIDES])
     ends = np.zeros((2, 3)) if jointed else _sole_middles(character, chains)
+    if role_map(skeleton).refusal == FOUR_LEGS:
+        raise ConfigError(f"{character.name} has four legs: steps are those of two")
     places = body.positions[joints]
     if not jointed:
         knees = [chain[-1] for chain in chains]
@@ -64,7 +70,8 @@ def legs_of(character: Character) -> Legs:
         and not np.any(bones[..., :2])
     )
     own = character.standing is not None
-    level, width = _standing_feet(character, [chain[-1] for chain in chains], ends)
+    last = [chain[-1] for chain in chains]
+    level, width = _standing_feet(character, last, joints[:, -1].tolist(), ends)
     lengths = np.linalg.norm(np.diff(places, axis=1), axis=2)
     limits = np.where(
         model.jnt_limited[ids][..., None], model.jnt_range[ids], [-9.0, 9.0]
@@ -101,16 +108,18 @@ def _sole_middles(character: Character, chains: Sequence[Sequence[int]]) -> Floa
     soles = character.soles
     owners, sides = np.array(soles.joints), np.array(soles.sides)
     rows = [(owners == chain[-1]) & (sides == k) for k, chain in enumerate(chains)]
+    if not all(row.any() for row in rows):
+        raise ConfigError(f"{character.name}: its shins have no soles to step on")
     return np.array([np.asarray(soles.offsets)[row].mean(axis=0) for row in rows])
 
 
 def _standing_feet(
-    character: Character, last: Sequence[int], ends: Floats
+    character: Character, last: Sequence[int], ankles: Sequence[int], ends: Floats
 ) -> tuple[Floats, float]:
     """Orientations (2, 4) of level feet, and the distance of the ankles in standing, [m].
 
-    Of the suite's bodies at rest; `last` (2,) are the last joints of the legs, `ends` (2, 3)
-    the feet in their frames.
+    Of the suite's bodies at rest; `last` (2,) are the last joints of the legs, `ankles` (2,)
+    those in whose frames the feet are at `ends` (2, 3).
     """
     body = retarget_body(character.skeleton)
     if character.standing is None:
@@ -118,11 +127,12 @@ def _standing_feet(
     data = mujoco.MjData(character.model)
     data.qpos[:] = character.standing
     mujoco.mj_kinematics(character.model, data)
-    feet = [data.body(character.skeleton.joints[joint]) for joint in last]
-    level = np.array([foot.xquat for foot in feet])
+    names = character.skeleton.joints
+    level = np.array([data.body(names[joint]).xquat for joint in last])
+    feet = [data.body(names[joint]) for joint in ankles]
     places = [
-        foot.xpos + quat_rotate(turn, end)
-        for foot, turn, end in zip(feet, level, ends, strict=True)
+        foot.xpos + quat_rotate(foot.xquat, end)
+        for foot, end in zip(feet, ends, strict=True)
     ]
     return level, float(abs(places[0][1] - places[1][1]))
 

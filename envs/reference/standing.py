@@ -13,12 +13,13 @@ from ambulo.envs.characters.character import Character
 from ambulo.envs.reference.balance import balance_controller, cycle_steps
 from ambulo.envs.reference.clips.raw_clip import lowest_points
 from ambulo.envs.reference.clips.survival import STANDING, best_feedback
+from ambulo.envs.reference.gaits import STAND
 from ambulo.envs.reference.inverse_dynamics import ground_reaction
 from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.envs.reference.joint_positions import qpos_of
 from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.walk_gaits import STAND, Options, stepping_gaits
+from ambulo.envs.reference.walk_gaits import Options, stepping_gaits
 from ambulo.motion.gaits.variants import standing_cycle
 from ambulo.motion.roles import roles_of
 from ambulo.muscle.coupling import joint_coupling
@@ -73,6 +74,8 @@ def _with_steps(
     try:
         steps = stepping_gaits(options, slow=True)
     except ConfigError:  # no legs that steps can be solved for
+        return gaits
+    if any(gait.controller is None for gait in steps):  # it explodes beside one
         return gaits
     on_spot = max(
         gait.report["held"]

@@ -38,7 +38,7 @@ from ambulo.envs.reference.cycles.prepare import (
     physical_cycle,
 )
 from ambulo.envs.reference.foot_steering import mid_stance
-from ambulo.envs.reference.gaits import Blend, Gaits
+from ambulo.envs.reference.gaits import STAND, Blend, Gaits
 from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.envs.reference.legs import WIDTH, ankle_places, legs_of
 from ambulo.envs.reference.reference import Reference, ReferenceMotion
@@ -56,8 +56,6 @@ log = logging.getLogger(__name__)
 
 Options = tuple[Character, tuple[str, ...], float]
 """A body, the joints that its balance controllers move, and duration of a control step, [s]."""
-STAND = "stand"
-"""Name of the gait that stands."""
 SLOW = (
     (-0.35, 1.0, WIDTH),
     (-0.2, 1.0, WIDTH),
@@ -261,17 +259,16 @@ def stepping_gaits(options: Options, *, slow: bool = False) -> list[ReferenceMot
             period, best, chosen = tried, mean, gaits
         if mean >= QUICK:
             break
-    if slow:
-        return sorted([stand, *chosen], key=_pace)
-    for row in STEPS[3:]:
+    for row in () if slow else STEPS[3:]:
         if chosen[-1].report["held"] >= LEAST:
             chosen.append(_stepping(row, period, posture, options))
-    if chosen[-1].report["held"] < LEAST:
+    if not slow and chosen[-1].report["held"] < LEAST:
         fast = chosen.pop()
-        log.warning(
-            "%s walks at up to %s m/s: at %s m/s it falls",
-            character.name, chosen[-1].name, fast.name,
-        )  # fmt: skip
+        if chosen[-1].table.speed > 0.0:
+            log.warning(
+                "%s walks at up to %s m/s: at %s m/s it falls",
+                character.name, chosen[-1].name, fast.name,
+            )  # fmt: skip
     return sorted([stand, *chosen], key=_pace)
 
 

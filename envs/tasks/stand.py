@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.layout import Part
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.observation import PHASE, STANDING, Parts
@@ -22,15 +25,23 @@ class StandBatch(LocomotionBatch):
     rewards = TERMS
 
     @classmethod
-    def of_own(cls, reference: Reference) -> type[LocomotionBatch]:
+    def of_own(
+        cls, config: LocomotionConfig, reference: Reference
+    ) -> type[LocomotionBatch]:
         """As of `LocomotionBatch`: with gaits to step by, bodies step when pushed."""
-        return SteppingStandBatch if len(reference.gaits) > 1 else cls
+        steps = config.environment.balance_law and len(reference.gaits) > 1
+        return SteppingStandBatch if steps and cls is StandBatch else cls
 
 
 class SteppingStandBatch(WalkingBatch):
     """N bodies that stand, and step on the spot when pushed or where they cannot stand."""
 
     rewards = TERMS
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """Create the batch; see `LocomotionBatch`."""
+        super().__init__(*args, **kwargs)
+        self._fades = False  # its policies learn to stand
 
     def set_command(
         self, envs: Ints, speed: Floats, turning: Floats, side: Floats | float = 0.0

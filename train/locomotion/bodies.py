@@ -91,6 +91,8 @@ def _prepared(env: LocomotionEnvironmentConfig) -> Reference:
     what = "the standing pose" if env.traits.still else f"{name} ({env.task})"
     controller = ", with its balance controller" if env.balance_law else ""
     takes = "seconds" if env.traits.still else "a minute or more"
+    if env.traits.still and body.standing is not None:
+        takes = "seconds, or minutes if pushes topple it"
     text = f"preparing {what} for {body.name}{controller}: this takes {takes}"
     console.print(text, soft_wrap=True, markup=False, highlight=False)
     began = time.perf_counter()

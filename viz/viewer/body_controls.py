@@ -11,6 +11,7 @@ from ambulo.envs.locomotion.commanded import CommandedBatch
 from ambulo.envs.locomotion.protocol import WalkerBatch
 from ambulo.envs.simulation.simulation import CharacterSimulation
 from ambulo.envs.simulation.variants import Variant
+from ambulo.envs.tasks.stand import SteppingStandBatch
 from ambulo.envs.tasks.track import TrackBatch
 from ambulo.envs.tasks.track_body.walker import WalkingBodyBatch
 from ambulo.envs.tasks.walk_commands.batch import WalkCommandsBatch
@@ -25,8 +26,8 @@ def command_controls(batch: WalkerBatch) -> tuple[Commands, Again]:
     """The controls of a batch's task, by folder, and the action after each reset."""
     if isinstance(batch, TrackBatch):
         return _clips(batch)
-    if isinstance(batch, WalkingBodyBatch):  # its trackers determine the walk
-        return {}, lambda: None
+    if isinstance(batch, WalkingBodyBatch | SteppingStandBatch):
+        return {}, lambda: None  # its trackers determine the walk, or it stays in place
     if isinstance(batch, WalkCommandsBatch):
         return _walk_commands(batch)
     if isinstance(batch, CommandedBatch):

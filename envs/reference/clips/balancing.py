@@ -108,7 +108,8 @@ def bearing_places(motion: Motion, character: Character) -> Floats:
         motion.skeleton, motion.root_positions, motion.rotations
     )
     for side, foot in enumerate(feet):
-        joint, own = body.roles[foot], np.array(soles.sides) == side
+        joint = body.roles[foot]
+        own = np.isin(soles.joints, motion.skeleton.branch(joint))
         ahead = quat_rotate(quat_conjugate(body.orientations[joint]), AHEAD)
         forward = quat_rotate(turns[:, joint], ahead)[:, None, :2]
         length = np.linalg.norm(forward, axis=-1, keepdims=True)

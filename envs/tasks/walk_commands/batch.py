@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ambulo.configs.arrays import Bools, Floats, Ints
 from ambulo.configs.errors import ConfigError
+from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.reference.crouches import RATE, Crouches, depth_for
@@ -70,7 +71,9 @@ class WalkCommandsBatch(WalkingBatch):
         self._led_dofs = np.concatenate([*self.arms.dofs, *self.gaze.dofs])
 
     @classmethod
-    def of_own(cls, reference: Reference) -> type[LocomotionBatch]:
+    def of_own(
+        cls, config: LocomotionConfig, reference: Reference
+    ) -> type[LocomotionBatch]:
         """As of `LocomotionBatch`: their hands, height and gaze are not led."""
         return WalkingBatch
 

@@ -277,7 +277,8 @@ class WalkingBatch(CommandedBatch):
         shove = np.where(self.stood < SWAY, SPEED_OFF, TRIP_SPEED)
         shoved &= (speed > shove) & ~busy | pressed
         begins = self.standing & (~still | shoved)
-        between = self._places[:, self._ankles[0]] - self._places[:, self._ankles[1]]
+        ankles = self._feet(np.arange(self.num_envs))
+        between = ankles[:, 0] - ankles[:, 1]
         apart = along_heading(between, self._yaw)
         ends = ~self.standing & still & ~self.touched & (time >= self.held_until)
         ends &= self.gaits.stands
@@ -290,6 +291,15 @@ class WalkingBatch(CommandedBatch):
         self.phase[begins] = first_phase(mid, heading[:, 1])[begins]
         for array in (self.command, self.change, self.correction, self.mean):
             array[begins | ends] = 0.0
+
+    def _feet(self, envs: Ints) -> Floats:
+        """Ankles of `envs` (k,), or feet without one, in the world, [m]. Shape (k, 2, 3)."""
+        rows, ends = np.ix_(envs, np.array(self._ankles)), self._steering.legs.ends
+        places: Floats = self._places[rows]
+        if ends.any():
+            turns = self._turns[rows].reshape(-1, 2, 3, 3)
+            places = places + np.einsum("kfij,fj->kfi", turns, ends)
+        return places
 
     def _correct(self, dt: float) -> None:
         """Correct bodies whose mean velocity differs from the command."""
@@ -316,7 +326,7 @@ class WalkingBatch(CommandedBatch):
         if len(on):
             frames, feet = self.reference_frame[on], np.ix_(on, np.array(self._ankles))
             behind = float(self._steering.centres[-1, :, 0].mean())
-            tie(frames, self._places[feet], self._turns[feet], behind)
+            tie(frames, self._feet(on), self._turns[feet], behind)
             self.reference_frame[on] = frames
 
     def _rewarded_command(self) -> Floats:

@@ -11,7 +11,7 @@ import pytest
 from fixtures.own_bodies import dog_xml, humanoid_xml, without
 from pydantic import ValidationError
 
-from ambulo.configs.errors import MotionError
+from ambulo.configs.errors import ConfigError, MotionError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.configs.locomotion_env import LocomotionEnvironmentConfig
 from ambulo.envs.characters.character import Character
@@ -133,6 +133,11 @@ def test_legs_without_feet_reach_with_their_soles(balls: Character) -> None:
     ])  # fmt: skip
     set_feet(legs, qpos, wanted)
     np.testing.assert_allclose(ankle_places(legs, qpos), wanted, atol=2e-4)
+
+
+def test_steps_are_those_of_two_legs() -> None:
+    with pytest.raises(ConfigError, match="four legs"):
+        legs_of(character_of(prepare_body(dog_xml())))
 
 
 @pytest.mark.integration

@@ -11,8 +11,8 @@ from fixtures.own_bodies import humanoid_xml
 from ambulo.configs.errors import ConfigError
 from ambulo.configs.locomotion import LocomotionConfig
 from ambulo.envs.locomotion.build import make_batch
-from ambulo.envs.reference.walk_gaits import STAND
-from ambulo.envs.tasks.stand import SteppingStandBatch
+from ambulo.envs.reference.gaits import STAND, Gaits
+from ambulo.envs.tasks.stand import StandBatch, SteppingStandBatch
 
 BODIES, SECONDS = 8, 5.0
 
@@ -69,3 +69,32 @@ def test_it_takes_no_commands_and_shows_where_it_is_in_its_steps(
         balls.set_command(np.arange(2), np.ones(2), np.zeros(2))
     names = [part.name for part in balls.layout.parts]
     assert {"phase", "standing"} <= set(names)
+
+
+@pytest.mark.integration
+def test_tasks_of_users_and_bodies_without_controller_keep_their_batch(
+    balls: SteppingStandBatch,
+) -> None:
+    class Mine(StandBatch):
+        """A user's own way to stand."""
+
+    config, reference = balls.config, balls.reference
+    natural = Gaits(reference, balls.character).natural(1)
+    assert reference.gaits[int(natural.slower[0])].name == STAND
+    assert Mine.of_own(config, reference) is Mine
+    assert StandBatch.of_own(config, reference) is SteppingStandBatch
+    plain = config.override("environment", balance_law=False)
+    assert StandBatch.of_own(plain, reference) is StandBatch
+
+
+@pytest.mark.integration
+def test_steps_continue_from_a_saved_state(balls: SteppingStandBatch) -> None:
+    balls.reset(np.arange(BODIES))
+    still = np.zeros((BODIES, balls.action_size))
+    for _ in range(10):
+        balls.step(still)
+    saved = balls.state_dict()
+    first = [balls.step(still)[0].copy() for _ in range(5)]
+    balls.load_state_dict(saved)
+    again = [balls.step(still)[0].copy() for _ in range(5)]
+    np.testing.assert_array_equal(first, again)

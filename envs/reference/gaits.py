@@ -48,6 +48,9 @@ class Blend:
 class Gaits:
     """G gaits of one character at P phases."""
 
+    _natural = 0
+    """The gait that is followed without a speed."""
+
     def __init__(self, reference: Reference, character: Character) -> None:
         """Stack `reference`, whose gaits all have the same number of phases."""
         model = character.model

@@ -19,7 +19,7 @@ from ambulo.envs.reference.joint_patterns import matching_dofs
 from ambulo.envs.reference.joint_positions import qpos_of
 from ambulo.envs.reference.reference import Reference, ReferenceMotion
 from ambulo.envs.reference.reference_table import ReferenceTable
-from ambulo.envs.reference.walk_gaits import Options, stepping_gaits
+from ambulo.envs.reference.walk_gaits import LEAST, Options, stepping_gaits
 from ambulo.motion.gaits.variants import standing_cycle
 from ambulo.motion.roles import roles_of
 from ambulo.muscle.coupling import joint_coupling
@@ -76,6 +76,9 @@ def _with_steps(
     except ConfigError:  # no legs that steps can be solved for
         return gaits
     if any(gait.controller is None for gait in steps):  # it explodes beside one
+        return gaits
+    stands = max(g.report["held"] for g in steps if g.name == STAND)
+    if stands < LEAST <= held:  # with its feet as steps have them it would fall
         return gaits
     on_spot = max(
         gait.report["held"]

@@ -6,6 +6,7 @@ import numpy as np
 
 from ambulo.configs.arrays import Floats, Ints
 from ambulo.configs.errors import ConfigError
+from ambulo.envs.layout import ObservationLayout
 from ambulo.envs.locomotion.batch import LocomotionBatch
 from ambulo.envs.locomotion.observation import observation_layout
 from ambulo.envs.locomotion.protocol import WalkerBatch
@@ -35,7 +36,8 @@ class PolicyTeacher:
         """
         theirs, ours = agent.config.environment, batch.config.environment
         for name in ("task", "character", "actuation", "control_rate"):
-            there, here = getattr(theirs, name), getattr(ours, name)
+            key = "body_name" if name == "character" else name  # wherever its file lies
+            there, here = getattr(theirs, key), getattr(ours, key)
             if there != here:
                 raise ConfigError(
                     f"the teacher was trained with environment.{name} = {there!r}, "
@@ -48,12 +50,13 @@ class PolicyTeacher:
         if theirs.balance_law and ours.traits.controller:
             controlled = batch.gaits.controller_dofs
         self._agent = agent
-        self._layout = observation_layout(
+        layout = observation_layout(
             agent.config,
             joints=batch.simulation.model.nv - 6,
             controller=len(controlled),
             actions=len(dofs),
         )
+        self._layout = ObservationLayout((*layout.parts, *batch._own_parts()))
         if self._layout.size != agent.layout.size:
             raise ConfigError(
                 f"the teacher observes {agent.layout.size} numbers, "
